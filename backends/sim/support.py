@@ -1,0 +1,160 @@
+"""What operators allow the simulated device's compiler to do with types that its engine has no kernel for.
+
+`compiler` says how each set is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import onnx
+
+MOVES = frozenset(
+    {
+        "BitCast",
+        "Cast",
+        "CastLike",
+        "Compress",
+        "Concat",
+        "ConcatFromSequence",
+        "DepthToSpace",
+        "Expand",
+        "EyeLike",
+        "Flatten",
+        "Gather",
+        "GatherElements",
+        "GatherND",
+        "Identity",
+        "Loop",
+        "If",
+        "NonZero",
+        "OneHot",
+        "Optional",
+        "OptionalGetElement",
+        "OptionalHasElement",
+        "Pad",
+        "Reshape",
+        "ReverseSequence",
+        "Scan",
+        "Scatter",
+        "ScatterElements",
+        "ScatterND",
+        "SequenceAt",
+        "SequenceConstruct",
+        "SequenceEmpty",
+        "SequenceErase",
+        "SequenceInsert",
+        "Shape",
+        "Size",
+        "Slice",
+        "SpaceToDepth",
+        "Split",
+        "SplitToSequence",
+        "Squeeze",
+        "TensorScatter",
+        "Tile",
+        "Transpose",
+        "Trilu",
+        "Unsqueeze",
+        "Where",
+    }
+)
+"""Every element of the output is an element of an input, or depends on no more than whether one is zero."""
+
+ORDERS = frozenset(
+    {
+        "ArgMax",
+        "ArgMin",
+        "Clip",
+        "Equal",
+        "Greater",
+        "GreaterOrEqual",
+        "Less",
+        "LessOrEqual",
+        "Max",
+        "MaxPool",
+        "Min",
+        "ReduceMax",
+        "ReduceMin",
+        "Relu",
+        "TopK",
+        "Unique",
+    }
+)
+"""The output depends on the order of the elements and selects among them."""
+
+RINGS = frozenset(["Add", "CumSum", "Gemm", "MatMul", "Mul", "Neg", "ReduceSum", "ReduceSumSquare", "Sub", "Sum"])
+"""Sums and products: computing wider and wrapping at the end equals wrapping at every step."""
+
+SCATTERS = frozenset({"Scatter", "ScatterElements", "ScatterND"})
+"""They move elements, but with `reduction` they add: halves are computed in float32."""
+
+INT64_FIRST = frozenset(["Div", "Gemm", "Mod", "Pow", "ReduceL1", "ReduceMean", "ReduceSum", "ReduceSumSquare"])
+"""The engine's kernels for 32 bits go through floats, or trap on overflow: 32-bit integers are computed in int64."""
+
+DOUBLES = frozenset(["DFT", "STFT", "Tanh"])
+"""The engine's float32 kernels err beyond float32's bounds (Tanh near the smallest normal); they are computed in float64."""
+
+REALS = frozenset({"float32", "float64"})
+SIGNED = frozenset({"int8", "int16", "int32", "int64"})
+UNSIGNED = frozenset({"uint8", "uint16", "uint32", "uint64"})
+INTEGERS = SIGNED | UNSIGNED
+ARRAYS = REALS | SIGNED | UNSIGNED | {"float16", "bool"}
+
+FUNCTIONS: dict[str, frozenset[str]] = {
+    "CenterCropPad": ARRAYS | {"str"},
+    "DepthToSpace": ARRAYS | {"bfloat16"},
+    "Elu": REALS,
+    "GroupNormalization": REALS,
+    "HardSigmoid": REALS,
+    "HardSwish": REALS,
+    "LeakyRelu": REALS,
+    "MeanVarianceNormalization": REALS,
+    "Mish": REALS,
+    "NegativeLogLikelihoodLoss": REALS | {"int32", "int64"},
+    "PRelu": REALS | INTEGERS,
+    "ReduceLogSum": REALS,
+    "ReduceLogSumExp": REALS,
+    "Selu": REALS,
+    "SoftmaxCrossEntropyLoss": REALS | {"int32", "int64"},
+    "Softplus": REALS,
+    "Softsign": REALS,
+    "SpaceToDepth": ARRAYS | {"bfloat16"},
+    "Swish": REALS,
+    "ThresholdedRelu": REALS,
+}
+"""Operators → types for which ONNX's own function body stands in where the engine has no kernel."""
+
+DECLINED: dict[str, frozenset[str]] = {
+    "Cos": frozenset({"float64"}),
+    "CumProd": INTEGERS,
+    "Einsum": INTEGERS,
+    "Gather": frozenset({"str"}),
+    "ReduceL1": frozenset({"uint64"}),
+    "ReduceL2": INTEGERS,
+    "ReduceLogSum": INTEGERS,
+    "ReduceLogSumExp": INTEGERS,
+    "ReduceMean": frozenset({"int64", "uint64"}),
+    "ReduceProd": INTEGERS,
+}
+"""Operators → types whose kernel is wrong and not replaced: it goes through floats; Gather copies a string a block; Cos
+of float64 errs by 8 ulp near its zeros."""
+
+
+def restriction(node: onnx.NodeProto, types: Collection[str]) -> str:
+    """Why this use of an otherwise supported operator is declined, "" if it is not: the engine lacks or breaks it."""
+    integers = not INTEGERS.isdisjoint(types)
+    attributes = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
+    if node.op_type in ("GRU", "LSTM", "RNN") and attributes.get("layout"):
+        return "with layout=1"
+    if node.op_type == "MaxUnpool" and len(node.input) > 2 and node.input[2]:
+        return "with output_shape"
+    if node.op_type == "Gemm" and integers and (attributes.get("alpha", 1.0), attributes.get("beta", 1.0)) != (1.0, 1.0):
+        return "of integers with alpha or beta"
+    if node.op_type == "Attention" and any(node.output[3:]):
+        return "with qk_matmul_output"
+    if node.op_type == "Attention" and any(node.input[6:]):
+        return "with nonpad_kv_seqlen"
+    if node.op_type == "StringNormalizer":
+        return "(it depends on the locales of the host)"
+    return ""

@@ -1,0 +1,180 @@
+"""Tensor element types: names, ONNX and NumPy types, and exact rounding of reals to each floating-point format.
+
+Types are named as NumPy and ml_dtypes name them; the short names are those of case ids.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+from numpy.typing import NDArray
+from onnx import TensorProto
+
+SHORT: dict[str, str] = {
+    "f64": "float64",
+    "f32": "float32",
+    "f16": "float16",
+    "bf16": "bfloat16",
+    "f8e4m3fn": "float8_e4m3fn",
+    "f8e4m3fnuz": "float8_e4m3fnuz",
+    "f8e5m2": "float8_e5m2",
+    "f8e5m2fnuz": "float8_e5m2fnuz",
+    "f4e2m1": "float4_e2m1fn",
+    "i64": "int64",
+    "i32": "int32",
+    "i16": "int16",
+    "i8": "int8",
+    "i4": "int4",
+    "i2": "int2",
+    "u64": "uint64",
+    "u32": "uint32",
+    "u16": "uint16",
+    "u8": "uint8",
+    "u4": "uint4",
+    "u2": "uint2",
+    "bool": "bool",
+    "c64": "complex64",
+    "c128": "complex128",
+    "str": "str",
+}
+"""Short name → name."""
+
+ONNX: dict[str, int] = {
+    "float64": TensorProto.DOUBLE,
+    "float32": TensorProto.FLOAT,
+    "float16": TensorProto.FLOAT16,
+    "bfloat16": TensorProto.BFLOAT16,
+    "float8_e4m3fn": TensorProto.FLOAT8E4M3FN,
+    "float8_e4m3fnuz": TensorProto.FLOAT8E4M3FNUZ,
+    "float8_e5m2": TensorProto.FLOAT8E5M2,
+    "float8_e5m2fnuz": TensorProto.FLOAT8E5M2FNUZ,
+    "float4_e2m1fn": TensorProto.FLOAT4E2M1,
+    "int64": TensorProto.INT64,
+    "int32": TensorProto.INT32,
+    "int16": TensorProto.INT16,
+    "int8": TensorProto.INT8,
+    "int4": TensorProto.INT4,
+    "int2": TensorProto.INT2,
+    "uint64": TensorProto.UINT64,
+    "uint32": TensorProto.UINT32,
+    "uint16": TensorProto.UINT16,
+    "uint8": TensorProto.UINT8,
+    "uint4": TensorProto.UINT4,
+    "uint2": TensorProto.UINT2,
+    "bool": TensorProto.BOOL,
+    "complex64": TensorProto.COMPLEX64,
+    "complex128": TensorProto.COMPLEX128,
+    "str": TensorProto.STRING,
+}
+"""Name → TensorProto.DataType."""
+
+NAMES: dict[int, str] = {code: name for name, code in ONNX.items()}
+"""TensorProto.DataType → name."""
+
+
+@dataclasses.dataclass(frozen=True)
+class FloatFormat:
+    """A binary floating-point format: `precision` significant bits (the hidden one included), `emin` the exponent of the
+    smallest normal number 2^emin, `largest` the largest finite value.
+
+    Sources: IEEE 754-2019, OCP 8-bit Floating Point Specification 1.0, ONNX technical details "float8".
+    """
+
+    precision: int
+    emin: int
+    largest: float
+    has_inf: bool = True
+    has_nan: bool = True
+    has_negative_zero: bool = True
+
+    @property
+    def unit_roundoff(self) -> float:
+        """u = 2^-precision: the largest relative error of rounding to nearest."""
+        return float(2.0**-self.precision)
+
+    @property
+    def smallest_normal(self) -> float:
+        return float(2.0**self.emin)
+
+    @property
+    def smallest_subnormal(self) -> float:
+        return float(2.0 ** (self.emin - self.precision + 1))
+
+
+FLOATS: dict[str, FloatFormat] = {
+    "float64": FloatFormat(53, -1022, float(np.finfo(np.float64).max)),
+    "float32": FloatFormat(24, -126, float(np.finfo(np.float32).max)),
+    "tf32": FloatFormat(11, -126, (2 - 2.0**-10) * 2.0**127),
+    "float16": FloatFormat(11, -14, 65504.0),
+    "bfloat16": FloatFormat(8, -126, (2 - 2.0**-7) * 2.0**127),
+    "float8_e4m3fn": FloatFormat(4, -6, 448.0, has_inf=False),
+    "float8_e4m3fnuz": FloatFormat(4, -7, 240.0, has_inf=False, has_negative_zero=False),
+    "float8_e5m2": FloatFormat(3, -14, 57344.0),
+    "float8_e5m2fnuz": FloatFormat(3, -15, 57344.0, has_inf=False, has_negative_zero=False),
+    "float4_e2m1fn": FloatFormat(2, 0, 6.0, has_inf=False, has_nan=False),
+}
+"""Name → format. "tf32" is an arithmetic, not a tensor type."""
+
+
+def numpy_dtype(name: str) -> np.dtype[Any]:
+    """The NumPy (or ml_dtypes) dtype of a tensor type; strings are objects."""
+    if name == "str":
+        return np.dtype(object)
+    return np.dtype(getattr(ml_dtypes, name)) if hasattr(ml_dtypes, name) else np.dtype(name)
+
+
+def name_of(dtype: np.dtype[Any]) -> str:
+    """The tensor type of a NumPy dtype."""
+    return "str" if dtype.kind in "OUT" else dtype.name
+
+
+def is_float(name: str) -> bool:
+    """Whether `name` is a real floating-point tensor type."""
+    return name in FLOATS and name != "tf32"
+
+
+def is_integer(name: str) -> bool:
+    """Whether `name` is an integer tensor type."""
+    return name.startswith(("int", "uint"))
+
+
+def to_real(array: NDArray[Any]) -> NDArray[Any]:
+    """Floating-point arrays as float64 (every format fits exactly); others as they are."""
+    return array.astype(np.float64) if is_float(name_of(array.dtype)) else array
+
+
+def quantum(x: NDArray[np.float64], name: str) -> NDArray[np.float64]:
+    """Spacing of the format's numbers around the real x, same shape: one ulp in the sense of Goldberg and of OpenCL C 7.4."""
+    form = FLOATS[name]
+    _, exponent = np.frexp(np.where(np.isfinite(x), x, form.largest))
+    return np.asarray(np.ldexp(1.0, np.maximum(exponent - form.precision, form.emin - form.precision + 1)), np.float64)
+
+
+def round_to(x: NDArray[np.float64], name: str, *, saturate: bool = False) -> NDArray[np.float64]:
+    """The real x rounded to nearest, ties to even, in format `name`; float64 of the same shape.
+
+    Beyond the largest finite value: infinity, or NaN for formats without infinities, or the largest value with `saturate`.
+    """
+    x = np.asarray(x, np.float64)
+    form = FLOATS[name]
+    if name == "float64":
+        return x
+    with np.errstate(all="ignore"):
+        step = quantum(x, name)
+        y = np.where(np.isfinite(x), np.rint(x / step) * step, x)
+        beyond = np.abs(y) > form.largest
+        if saturate or not (form.has_inf or form.has_nan):
+            limit = np.copysign(form.largest, y)
+        else:
+            limit = np.copysign(np.inf, y) if form.has_inf else np.full_like(y, np.nan)
+        y = np.where(beyond, limit, y)
+    return np.asarray(y if form.has_negative_zero else np.where(y == 0, 0.0, y), np.float64)
+
+
+def cast(x: NDArray[np.float64], name: str) -> NDArray[Any]:
+    """The real x rounded as in `round_to` and stored as an array of that type."""
+    with np.errstate(all="ignore"):
+        return round_to(x, name).astype(numpy_dtype(name))

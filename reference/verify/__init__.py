@@ -1,0 +1,127 @@
+"""Judges a device's outputs by tolerances derived from operator, type and declared arithmetic (docs/numerics.md)."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+import numpy as np
+import onnx
+
+from reference import dtypes
+from reference.verify import integers, modes, open
+from reference.verify.arithmetic import DEFAULT, LADDER, RUNGS, Arithmetic
+from reference.verify.compare import Expected, TensorVerdict, compare
+from reference.verify.node import Array, Node, Setting
+
+__all__ = ["DEFAULT", "RUNGS", "Arithmetic", "TensorVerdict", "verify"]
+
+
+ORDER = tuple(RUNGS)
+
+
+def verify(
+    model: onnx.ModelProto,
+    feeds: Mapping[str, Array],
+    outputs: Mapping[str, Array],
+    precision: Mapping[str, str] | None = None,
+) -> list[TensorVerdict]:
+    """One verdict for each graph output of a single-node model, in graph order.
+
+    precision: tensor type → rung (`RUNGS`) that the device declares or was found to have; types that it leaves out are held to
+    `DEFAULT`. A right result at a rung below the default is `pass_reduced`. The verdicts are a pure function of the arguments.
+    """
+    node = Node.of(model, feeds)
+    names = [v.name for v in model.graph.output]
+    dtype = _main_type(node)
+    rung = RUNGS[(precision or {}).get(dtype, DEFAULT.get(dtype, "fp32"))]
+    reduced = _exactness(rung) > _exactness(RUNGS[DEFAULT.get(dtype, "fp32")])
+    verdicts = []
+    for expected, name in zip(_expectations(node, names, Setting(rung, dtype)), names, strict=True):
+        verdict = compare(expected, outputs[name])
+        if reduced and verdict.status == "pass":
+            verdict = dataclasses.replace(verdict, status="pass_reduced")
+        if expected.interval is not None:
+            verdict = _requantised(verdict, node, outputs[name])
+        elif verdict.status == "mismatch" and dtypes.is_float(dtype):
+            verdict = _with_fitting_rung(verdict, node, names, outputs[name], rung, dtype)
+        verdicts.append(verdict)
+    return verdicts
+
+
+def _main_type(node: Node) -> str:
+    """The floating-point type whose arithmetic computes the node: of its inputs, else of its outputs."""
+    floats = [t for t in (*node.types, *node.output_types) if t is not None and dtypes.is_float(t)]
+    return floats[0] if floats else node.output_types[0]
+
+
+def _exactness(rung: Arithmetic) -> int:
+    return ORDER.index(rung.name)
+
+
+def _expectations(node: Node, names: list[str], setting: Setting) -> list[Expected]:
+    """What each output must be under one arithmetic."""
+    bounds: list[Array] | None = None
+    if node.operator in modes.BOUNDS and dtypes.is_float(setting.dtype):
+        with np.errstate(all="ignore"):
+            bounds = modes.BOUNDS[node.operator](node, setting)
+    rule = open.RULES.get(node.operator)
+    undecided = rule(node) if rule else None
+    result = []
+    for i, (name, value, dtype) in enumerate(zip(names, node.results, node.output_types, strict=True)):
+        requantised = i == 0 and node.operator in modes.INTERVALS and dtypes.is_integer(dtype)
+        interval = integers.interval(node) if requantised else None
+        if dtypes.is_integer(dtype) or dtype in ("bool", "str"):
+            result.append(Expected(name, value, 0.0, dtype, open=undecided, interval=interval))
+            continue
+        error = bounds[i] if bounds and i < len(bounds) else np.zeros(value.shape)
+        if node.operator not in modes.OVERFLOWING:  # an infinite or NaN result is exact; its bound would be infinite too
+            error = np.where(np.isfinite(value), error, 0.0)
+        result.append(
+            Expected(
+                name,
+                value,
+                _stored(error, value, dtype, setting),
+                dtype,
+                flushes=setting.arithmetic.flushes and node.operator in modes.BOUNDS,
+                signed_zero=node.operator in modes.SIGNED_ZERO,
+                open=undecided,
+            )
+        )
+    return result
+
+
+def _stored(error: Array, value: Array, dtype: str, setting: Setting) -> Array:
+    """The bound after storing the result in the tensor's type; zero stays zero, which asks for the rounded value itself."""
+    form, unit = dtypes.FLOATS[dtype], dtypes.FLOATS[setting.arithmetic.compute]
+    slack = 2.0**-26  # the reference and its bound are float64 themselves
+    with np.errstate(all="ignore"):
+        width = error * (1 + slack)
+        if setting.arithmetic.compute == "float64":
+            width = width * 2 + unit.unit_roundoff * np.abs(value)  # as large an error again in the reference
+        if form.unit_roundoff > unit.unit_roundoff or form.emin > unit.emin:
+            width = width * (1 + form.unit_roundoff) + 0.5 * dtypes.quantum(np.abs(value) + width, dtype)
+        width = np.where(error == 0, 0.0, width)
+    return np.asarray(np.nan_to_num(width, nan=np.inf, posinf=np.inf))
+
+
+def _with_fitting_rung(
+    verdict: TensorVerdict, node: Node, names: list[str], got: Array, rung: Arithmetic, dtype: str
+) -> TensorVerdict:
+    """Names the most exact lower rung at which the output would be right, if there is one."""
+    for name in LADDER.get(dtype, ()):
+        if _exactness(RUNGS[name]) <= _exactness(rung):
+            continue
+        expected = next(e for e in _expectations(node, names, Setting(RUNGS[name], dtype)) if e.name == verdict.name)
+        if compare(expected, got).status == "pass":
+            return dataclasses.replace(verdict, message=f"{verdict.message}; right for the arithmetic '{name}'")
+    return verdict
+
+
+def _requantised(verdict: TensorVerdict, node: Node, got: Array) -> TensorVerdict:
+    """A requantised output with the largest distance from the real value beyond rounding, δ; small ones are pass_reduced."""
+    delta = integers.delta_needed(node, got)
+    numbers = {**verdict.numbers, "delta_needed": delta}
+    if verdict.status == "mismatch" and delta <= integers.REDUCED_DELTA:
+        return TensorVerdict(verdict.name, "pass_reduced", f"rounds with δ = {delta:.3g}", numbers)
+    return dataclasses.replace(verdict, numbers=numbers)

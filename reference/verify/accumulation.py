@@ -1,0 +1,122 @@
+"""ACCUM tier 1: the hard bound of a sum of products, element by element.
+
+E = γ_d·B + (2u_in + u_in²)·B·(1 + γ_d), with B = Σ|products| and d the number of roundings an element may meet: its number of
+terms K, one more for a bias, one more for a mean's division (Higham, Accuracy and Stability, 2nd ed., ch. 3–4). B and K come
+from the operator itself, applied to magnitudes and to ones, so that border pixels have fewer terms.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from reference.dtypes import FLOATS
+from reference.verify.node import Array, Node, Setting
+
+
+def _absolute(x: Array | None) -> Array | None:
+    """Magnitudes of the finite elements, 0 for the others: a sum with an infinite term is exact in any order, unless the
+    finite ones overflow on the way."""
+    return None if x is None else np.where(np.isfinite(x), np.abs(x), 0.0)
+
+
+def _ones(x: Array | None) -> Array | None:
+    return None if x is None else np.ones_like(x)
+
+
+def _bound(magnitude: Array, roundings: Array | float, setting: Setting, factors: int = 2) -> Array:
+    """`factors` is how many converted inputs each product has. Infinite where a partial sum may overflow: then the order
+    of summation, which ONNX leaves open, decides between infinity, NaN and a number."""
+    gamma = setting.gamma(roundings)
+    converted = (1 + setting.u_in) ** factors - 1
+    with np.errstate(invalid="ignore"):
+        e = gamma * magnitude + converted * magnitude * (1 + gamma)
+    e = np.where(magnitude == 0, 0.0, e + roundings * setting.eta)
+    return np.where(magnitude * (1 + gamma) > FLOATS[setting.arithmetic.compute].largest, np.inf, e)
+
+
+def products(node: Node, setting: Setting) -> list[Array]:
+    """Conv, ConvTranspose, MatMul: two operands and an optional bias as third input."""
+    x, w, *bias = node.inputs
+    magnitude = node.again([_absolute(x), _absolute(w), *(_absolute(b) for b in bias)])[0]
+    terms = node.again([_ones(x), _ones(w)])[0]
+    return [_bound(magnitude, terms + len(bias), setting)]
+
+
+def gemm(node: Node, setting: Setting) -> list[Array]:
+    """Gemm: alpha and beta cost a rounding each, and the attributes' own rounding to the tensor's type another."""
+    a, b, *c = node.inputs
+    scale = {name: abs(node.attribute(name, 1.0)) for name in ("alpha", "beta")}
+    magnitude = node.again([_absolute(a), _absolute(b), *(_absolute(x) for x in c)], **scale)[0]
+    terms = node.again([_ones(a), _ones(b)], alpha=1.0, beta=1.0)[0]
+    held = 2 * setting.u_attribute * magnitude if set(scale.values()) - {1.0, 0.0} else 0.0
+    return [_bound(magnitude, terms + len(c) + 4, setting) + held]
+
+
+def einsum(node: Node, setting: Setting) -> list[Array]:
+    """Einsum: products of n operands have n − 1 roundings more."""
+    magnitude = node.again([_absolute(x) for x in node.inputs])[0]
+    terms = node.again([_ones(x) for x in node.inputs])[0]
+    return [_bound(magnitude, terms + len(node.inputs), setting, len(node.inputs))]
+
+
+def sums(node: Node, setting: Setting) -> list[Array]:
+    """ReduceSum, ReduceL1, Sum, CumSum: the terms are the inputs themselves (later inputs are axes, except for Sum)."""
+    data = node.inputs if node.operator == "Sum" else node.inputs[:1]
+    rest = node.inputs[len(data) :]
+    magnitude = node.again([*(_absolute(x) for x in data), *rest])[0]
+    terms = node.again([*(_ones(x) for x in data), *rest])[0]
+    return [_bound(magnitude, terms, setting, 1)]
+
+
+def sum_of_squares(node: Node, setting: Setting) -> list[Array]:
+    """ReduceSumSquare: the result is its own magnitude."""
+    x, *axes = node.inputs
+    terms = node.again([_ones(x), *axes])[0]
+    return [_bound(node.results[0], terms + 1, setting)]
+
+
+def means(node: Node, setting: Setting) -> list[Array]:
+    """ReduceMean, Mean, AveragePool, GlobalAveragePool: a sum, then a division (or a product with a rounded reciprocal)."""
+    data = node.inputs if node.operator == "Mean" else node.inputs[:1]
+    rest = node.inputs[len(data) :]
+    magnitude = node.again([*(_absolute(x) for x in data), *rest])[0]
+    window = _window(node)
+    sums = _bound(magnitude * window, window + 3, setting, 1)
+    return [np.where(np.isinf(sums), np.inf, sums / window)]
+
+
+def _window(node: Node) -> float:
+    """The largest number of terms in one mean."""
+    x = node.inputs[0]
+    assert x is not None
+    if node.operator == "Mean":
+        return len(node.inputs)
+    if node.operator == "AveragePool":
+        return float(np.prod(node.attribute("kernel_shape", [1])))
+    return x.size / max(1, node.results[0].size)
+
+
+def products_of_many(node: Node, setting: Setting) -> list[Array]:
+    """ReduceProd (mode PRODUCT): |y|·((1+u)^n − 1)."""
+    x, *axes = node.inputs
+    assert x is not None
+    n = x.size / max(1, node.results[0].size)
+    bound = np.abs(node.results[0]) * ((1 + setting.u) ** n * (1 + setting.u_in) ** n - 1) + setting.eta
+    # A partial product between the products of all large and of all small factors: does one leave the format's range?
+    form = FLOATS[setting.arithmetic.compute]
+    size = np.where(x == 0, 1.0, np.abs(x))
+    up, down = (node.again([part, *axes])[0] for part in (np.maximum(size, 1.0), np.minimum(size, 1.0)))
+    return [np.where((up > form.largest) | (down < form.smallest_normal), np.inf, bound)]
+
+
+def scattered(node: Node, setting: Setting) -> list[Array]:
+    """ScatterElements and ScatterND: moved data, or with a reduction as many terms as updates meet in an element."""
+    data, indices, updates = node.inputs
+    reduction = node.attribute("reduction", "none")
+    if reduction not in ("add", "mul"):
+        return [np.zeros(node.results[0].shape)]
+    met = node.again([np.zeros_like(data), indices, _ones(updates)], reduction="add")[0]
+    if reduction == "add":
+        magnitude = node.again([_absolute(data), indices, _absolute(updates)])[0]
+        return [np.where(met == 0, 0.0, _bound(magnitude, met, setting, 1))]
+    return [np.abs(node.results[0]) * ((1 + setting.u) ** met * (1 + setting.u_in) ** (met + 1) - 1)]

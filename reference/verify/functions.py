@@ -1,0 +1,79 @@
+"""ULP_REAL: how far a function's result may lie from the real value, in ulp of the unit's format.
+
+Source of the limits: OpenCL C 3.0, 7.4 "Relative error as ulps", full profile for single precision and the half-precision
+table for 16-bit units; functions that OpenCL leaves out are compositions, whose formulas stand in `explicit`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from reference.dtypes import quantum
+from reference.verify.node import Array, Node, Setting
+
+ULPS: dict[str, tuple[float, float]] = {
+    "Acos": (4, 2),
+    "Acosh": (4, 2),
+    "Add": (0.5, 0.5),
+    "Asin": (4, 2),
+    "Asinh": (4, 2),
+    "Atan": (5, 2),
+    "Atanh": (5, 2),
+    "Cos": (4, 2),
+    "Cosh": (4, 2),
+    "DequantizeLinear": (1, 1),
+    "Div": (2.5, 1),
+    "Erf": (16, 4),
+    "Exp": (3, 2),
+    "LeakyRelu": (1, 1),
+    "Log": (3, 2),
+    "Mul": (0.5, 0.5),
+    "PRelu": (0.5, 0.5),
+    "Pow": (16, 4),
+    "Range": (2, 2),
+    "Reciprocal": (2.5, 1),
+    "Shrink": (0.5, 0.5),
+    "Sin": (4, 2),
+    "Sinh": (4, 2),
+    "Sqrt": (3, 0.5),
+    "Sub": (0.5, 0.5),
+    "Tan": (5, 2),
+    "Tanh": (5, 2),
+}
+"""Operator → (limit in single precision, limit in half precision); 0.5 is correct rounding, doubled for faithful units."""
+
+
+def ulp_real(node: Node, setting: Setting) -> list[Array]:
+    """c ulp around the real value, plus what converting the inputs can change (first order, by evaluating the neighbours)."""
+    full, half = ULPS[node.operator]
+    c = half if setting.half else full
+    c = c * setting.arithmetic.rho if c < 1 else c
+    if node.types[0] == "int32":  # DequantizeLinear of biases: the integer itself is rounded first
+        c += 1
+    error = c * quantum(node.results[0], setting.arithmetic.compute)
+    if any(isinstance(value, float) for value in node.attributes.values()) or node.operator in ("LeakyRelu", "Shrink"):
+        error = error + 2 * setting.u_attribute * np.abs(node.results[0])
+    if setting.u_in:
+        error = error + conversion(node, setting)
+    return [error]
+
+
+def conversion(node: Node, setting: Setting) -> Array:
+    """How far the result moves when every input moves by its conversion error, in either direction."""
+    moved = []
+    for factor in (1 + setting.u_in, 1 - setting.u_in):
+        inputs = [
+            x * factor if x is not None and t in ("float64", "float32", "float16", "bfloat16") else x
+            for x, t in zip(node.inputs, node.types, strict=True)
+        ]
+        with np.errstate(all="ignore"):
+            moved.append(np.abs(node.again(inputs)[0] - node.results[0]))
+    if len(node.inputs) > 1:  # opposite signs, as in a − b
+        inputs = [None if x is None else x * (1 + setting.u_in * (-1) ** i) for i, x in enumerate(node.inputs)]
+        moved.append(np.abs(node.again(inputs)[0] - node.results[0]))
+    return np.asarray(np.nan_to_num(np.maximum.reduce(moved), nan=0.0, posinf=np.inf))
+
+
+def quotient(node: Node, setting: Setting) -> list[Array]:
+    """QuantizeLinear to a floating-point type: x/scale in the unit, then the rounding to that type."""
+    return [ULPS["Div"][setting.half] * quantum(node.results[0], setting.arithmetic.compute)]

@@ -1,0 +1,339 @@
+"""The end of a run as text: device, operator families by dtype, verdicts, failures grouped by cause, journal."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import os
+import re
+import textwrap
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+from tabulate import tabulate
+
+from results.journal import Journal
+from results.record import Record
+from results.verdict import OUTCOME, Verdict
+
+Colour = Literal["red", "green", "yellow", "bold", "dim"]
+COLOURS: dict[Colour, str] = {"red": "31", "green": "32", "yellow": "33", "bold": "1", "dim": "2"}
+OUTCOME_COLOUR: dict[str, Colour] = {"passed": "green", "failed": "red", "skipped": "yellow"}
+
+# What stands for our own signs on a stream that cannot encode them, such as a Windows console.
+ASCII_SIGNS = {"…": "...", "·": "|"}
+
+VENDOR_LIMIT = 200  # characters of vendor text shown; the journal has all of it
+IN_FLIGHT_LIMIT = 5
+
+# Options that a failing case needs again to fail in the same way.
+RERUN_OPTIONS = (
+    *("--backend", "--device", "--ep", "--ep-option", "--backend-option", "--partner", "--device-host"),
+    *("--profile", "--capabilities", "--fault", "--timeout-scale"),
+)
+
+ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b.")
+# Digits within a word stay, as in float16; node names such as Conv_12 lose theirs.
+NUMBERS = re.compile(r"0x[0-9a-f]+|(?<![a-z\d])[-+]?\d+(?:(?:x\d+)+|(?:\.\d*)?(?:e[-+]?\d+)?)|\b(?:nan|inf)\b", re.IGNORECASE)
+NUMBER_LISTS = re.compile(r"#(?:[\s,]*#)+")
+
+
+@dataclasses.dataclass(frozen=True)
+class Layout:
+    """How the text is set: columns available, colours or not, the encoding of the stream, groups of failures shown."""
+
+    width: int = 80
+    colour: bool = False
+    encoding: str = "utf-8"
+    groups: int = 10
+
+    def paint(self, text: str, *colours: Colour) -> str:
+        """`text` in colours where they are asked for."""
+        if not self.colour or not text:
+            return text
+        return f"\x1b[{';'.join(COLOURS[name] for name in colours)}m{text}\x1b[0m"
+
+    def wrap(self, text: str, indent: str = "", first: str | None = None) -> str:
+        """Lines of at most `width` columns; words such as ids stay whole."""
+        start = indent if first is None else first
+        return textwrap.fill(
+            text,
+            self.width,
+            initial_indent=start,
+            subsequent_indent=indent,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+
+    def flow(self, items: Iterable[str], first: str) -> str:
+        """Items with dots between them, on lines of at most `width` columns where an item allows."""
+        lines = [""]
+        for item in items:
+            longer = f"{lines[-1]} · {item}" if lines[-1] else item
+            if lines[-1] and len(first) + len(ESCAPES.sub("", longer)) > self.width:
+                lines.append(item)
+            else:
+                lines[-1] = longer
+        return first + ("\n" + " " * len(first)).join(lines)
+
+    def encodable(self, text: str) -> str:
+        """`text` with nothing in it that the stream cannot encode."""
+        try:
+            text.encode(self.encoding)
+            return text
+        except UnicodeEncodeError:
+            for sign, replacement in ASCII_SIGNS.items():
+                try:
+                    sign.encode(self.encoding)
+                except UnicodeEncodeError:
+                    text = text.replace(sign, replacement)
+            return text.encode(self.encoding, "backslashreplace").decode(self.encoding)
+
+
+def summarise_journal(journal: Journal, layout: Layout | None = None) -> str:
+    """The summary of a journal that was read; the last record of each test counts."""
+    header = journal.resumed[-1] if journal.resumed else journal.header
+    return summarise(
+        header,
+        list(journal.by_test.values()),
+        layout,
+        path=journal.path,
+        in_flight=journal.in_flight,
+        stopped="no footer" if journal.footer is None else str(journal.footer["reason"]),
+    )
+
+
+def summarise(
+    header: Mapping[str, Any],
+    records: Sequence[Record],
+    layout: Layout | None = None,
+    *,
+    path: str | os.PathLike[str] | None = None,
+    in_flight: Sequence[str] = (),
+    stopped: str = "finished",
+) -> str:
+    """The summary of records, one for each test. `stopped` is the footer's reason, "no footer" without one."""
+    layout = layout or Layout()
+    parts = [
+        _device(header, layout),
+        _families(records, layout),
+        _verdicts(header, records, layout),
+        _failures(header, records, layout),
+        _ending(in_flight, stopped, layout),
+        f"Journal: {os.fspath(path)}" if path else "",
+    ]
+    return layout.encodable("\n\n".join(part for part in parts if part) + "\n")
+
+
+def _device(header: Mapping[str, Any], layout: Layout) -> str:
+    device = header["device"]
+    words = [f"{header['backend']} {device.get('name', '')}".strip(), str(device.get("kind", "")).upper()]
+    words += [str(device.get(field, "")) for field in ("vendor", "soc")]
+    for field in ("firmware", "driver", "runtime", "compiler", "power_mode"):
+        if device.get(field):
+            words.append(f"{field.replace('_', ' ')} {device[field]}")
+    suite = header["suite"]
+    commit = str(suite.get("commit") or "")[:10]
+    version = f"NPU-CTS {suite.get('version', '')}" + (f" ({commit}{'+' if suite.get('dirty') else ''})" if commit else "")
+    return layout.flow([*(visible(word) for word in words if word), version], "Device: ")
+
+
+def short_dtype(dtype: str) -> str:
+    """The short name of a dtype, as ids write it: float32 → f32, bfloat16 → bf16, uint8 → u8."""
+    return re.sub(r"^(b?)float(?=\d)", r"\1f", re.sub(r"^(u?)int(?=\d)", lambda m: m[1] or "i", dtype))
+
+
+def _dtype_order(dtype: str) -> tuple[int, int, bool, str]:
+    """Floats before integers before the rest, the widest first; float16 before bfloat16."""
+    kinds = ("float", "int", "uint")
+    kind, bits = re.match(r"b?([a-z]*)(\d*)", dtype).groups()  # type: ignore[union-attr]  # matches anything
+    return (kinds.index(kind) if kind in kinds else len(kinds), -int(bits or 0), dtype.startswith("b"), dtype)
+
+
+def _cell(outcomes: Counter[str], layout: Layout) -> str:
+    total = outcomes.total()
+    if not total:
+        return ""
+    text = f"{outcomes['passed']}/{total}"
+    failed = layout.paint(f" !{outcomes['failed']}", "red", "bold") if outcomes["failed"] else ""
+    skipped = layout.paint(f" ~{outcomes['skipped']}", "yellow") if outcomes["skipped"] else ""
+    return (layout.paint(text, "green") if outcomes["passed"] == total else text) + failed + skipped
+
+
+def _families(records: Sequence[Record], layout: Layout) -> str:
+    """Operator family by dtype, in as many tables as the width asks for."""
+    if not records:
+        return "No case has a record."
+    counts: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for record in records:
+        family, dtype, result = record.family or "(no family)", record.dtype or "(no dtype)", record.outcome
+        for key in ((family, dtype), (family, "all"), ("all", dtype), ("all", "all")):
+            counts[key][result] += 1
+    families = [*sorted({family for family, _ in counts} - {"all"}), "all"]
+    dtypes = [*sorted({dtype for _, dtype in counts} - {"all"}, key=_dtype_order), "all"]
+    columns = {dtype: [_cell(counts[family, dtype], layout) for family in families] for dtype in dtypes}
+    tables = []
+    for block in _blocks(columns, max(map(len, families)), layout.width):
+        rows = [
+            [family, *cells]
+            for family, *cells in zip(families, *(columns[dtype] for dtype in block), strict=True)
+            if any(cells)
+        ]
+        head = ["family", *map(short_dtype, block)]
+        tables.append(tabulate(rows, head, tablefmt="simple", disable_numparse=True))
+    return "\n\n".join(tables) + "\n" + layout.paint("passed/total, !failed, ~skipped", "dim")
+
+
+def _blocks(columns: Mapping[str, list[str]], first: int, width: int) -> Iterable[list[str]]:
+    """Names of columns that fit side by side, beside a first column of `first` characters."""
+    block: list[str] = []
+    used = first
+    for name, cells in columns.items():
+        needed = 2 + max(len(short_dtype(name)), *(len(ESCAPES.sub("", cell)) for cell in cells))
+        if block and used + needed > width:
+            yield block
+            block, used = [], first
+        block.append(name)
+        used += needed
+    yield block
+
+
+def _verdicts(header: Mapping[str, Any], records: Sequence[Record], layout: Layout) -> str:
+    counts = Counter(record.verdict for record in records)
+    items = [
+        layout.paint(f"{counts[verdict]} {verdict}", OUTCOME_COLOUR[OUTCOME[verdict].pytest])
+        for verdict in OUTCOME
+        if counts[verdict]
+    ]
+    collected = header["selection"].get("collected", 0)
+    total = f"{len(records)} of {collected} selected" if collected > len(records) else f"{len(records)} in all"
+    return layout.flow([*items, total], "Verdicts: ")
+
+
+@functools.lru_cache(maxsize=4096)
+def normalised(reason: str) -> str:
+    """A reason without its numbers, so that the same fault at other sizes reads the same."""
+    return NUMBER_LISTS.sub("#", NUMBERS.sub("#", visible(reason)))
+
+
+def group_failures(records: Iterable[Record]) -> list[list[Record]]:
+    """Failures by (verdict, operator, normalised reason), the vendor's first line where there is no reason.
+
+    The worst verdicts come first, then the largest groups; within a group the smallest id.
+    """
+    groups: dict[tuple[Verdict, str, str], list[Record]] = defaultdict(list)
+    for record in records:
+        if record.outcome == "failed":
+            reason = record.reason or record.vendor.text[:VENDOR_LIMIT].partition("\n")[0]
+            groups[record.verdict, record.operator, normalised(reason)].append(record)
+    for members in groups.values():
+        members.sort(key=lambda record: (len(record.id), record.id))
+    severity = {verdict: rank for rank, verdict in enumerate(OUTCOME)}
+    return sorted(groups.values(), key=lambda g: (severity[g[0].verdict], -len(g), len(g[0].id), g[0].id))
+
+
+def _failures(header: Mapping[str, Any], records: Sequence[Record], layout: Layout) -> str:
+    groups = group_failures(records)
+    if not groups:
+        return ""
+    total = sum(map(len, groups))
+    title = f"Failures: {total} in {_count(len(groups), 'group')}"
+    parts = [layout.paint(title, "bold"), *(_group(header, group, layout) for group in groups[: layout.groups])]
+    hidden = groups[layout.groups :]
+    if hidden:
+        count = sum(map(len, hidden))
+        parts.append(f"… and {_count(count, 'failure')} in {_count(len(hidden), 'more group')}, all in the journal")
+    return "\n\n".join(parts)
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number} {thing}{'' if number == 1 else 's'}"
+
+
+def _group(header: Mapping[str, Any], group: Sequence[Record], layout: Layout) -> str:
+    """The smallest case of a group: id, reason, worst error, vendor text, diagnosis, the line that reruns it."""
+    record = group[0]
+    lines = [f"{layout.paint(record.verdict.value, 'red', 'bold')}  {layout.paint(record.id, 'bold')}"]
+    details = [
+        ("", _cut(record.reason)),
+        ("worst error: ", worst_error(record)),
+        ("vendor: ", " ".join(filter(None, (visible(record.vendor.code), vendor_excerpt(record.vendor.text))))),
+        ("exit: ", visible(record.exit)),
+        *(("diagnosis: ", _cut(line)) for line in record.diagnosis[:1]),
+        *(("rerun: ", f"{record.rerun.verdict} in a fresh worker") for _ in [0] if record.rerun),
+    ]
+    lines += [layout.wrap(label + text, indent="      ", first="    ") for label, text in details if text]
+    lines.append("    " + layout.paint(rerun_line(header, record), "dim"))
+    if len(group) > 1:
+        lines.append(f"    … and {len(group) - 1} more like it")
+    return "\n".join(lines)
+
+
+def _cut(text: str) -> str:
+    text = visible(text[: 4 * VENDOR_LIMIT])
+    return text if len(text) <= VENDOR_LIMIT else text[: VENDOR_LIMIT - 1].rstrip() + "…"
+
+
+def visible(text: str) -> str:
+    """One line without escape sequences, control, formatting or lone surrogate characters."""
+    text = ESCAPES.sub("", text)
+    if not text.isprintable():
+        text = "".join(" " if unicodedata.category(sign)[0] in "CZ" else sign for sign in text)
+    return " ".join(text.split())
+
+
+def vendor_excerpt(text: str) -> str:
+    """The first lines of a vendor's text that say something, at most `VENDOR_LIMIT` characters."""
+    excerpt = ""
+    # A page is enough to find them in; vendor texts run to megabytes.
+    for line in ESCAPES.sub("", text[:8192]).splitlines():
+        line = visible(line)
+        if line:
+            excerpt += (" / " if excerpt else "") + line
+        if len(excerpt) > VENDOR_LIMIT:
+            break
+    return _cut(excerpt)
+
+
+def worst_error(record: Record) -> str:
+    """The largest error of any output: as multiple of its bound, and in ulp of its type."""
+    measured = [(numbers.get("worst_ratio", 0.0), name) for name, numbers in record.numbers.items() if numbers.get("wrong")]
+    if not measured:
+        return ""
+    ratio, name = max(measured)
+    ulp = record.numbers[name].get("worst_ulp")
+    return f"{ratio:.4g} times the bound" + ("" if ulp is None else f", {ulp:.4g} ulp") + f" in {visible(name)}"
+
+
+def rerun_line(header: Mapping[str, Any], record: Record) -> str:
+    """The command that runs one record's case again on the same device."""
+    program, *words = header["command"] or ["pytest"]
+    start = "npu-cts run" if program == "npu-cts" else "pytest suites"
+    kept = [] if any(word.partition("=")[0] == "--backend" for word in words) else [f"--backend={header['backend']}"]
+    for word, following in zip(words, [*words[1:], ""], strict=True):
+        name, equals, _ = word.partition("=")
+        if name in RERUN_OPTIONS:
+            kept.append(_quoted(word if equals else f"{word}={following}"))
+    options = " ".join(kept)
+    if record.operator:
+        return f'{start} {options} --case "{record.id}"'
+    return f'{start.removesuffix(" suites")} "{record.test}" {options}'
+
+
+def _quoted(word: str) -> str:
+    return f'"{word}"' if re.search(r"[^\w.,:=/@%+~-]", word) else word
+
+
+def _ending(in_flight: Sequence[str], stopped: str, layout: Layout) -> str:
+    """What is missing from a run that did not finish, and how to go on."""
+    lines = []
+    if stopped != "finished":
+        why = {"no footer": "The run did not end by itself", "device_lost": "Stopped: the device was lost"}
+        lines.append(f"{why.get(stopped, f'Stopped: {stopped}')}; go on with --resume and this journal.")
+    if in_flight:
+        shown = ", ".join(in_flight[:IN_FLIGHT_LIMIT])
+        more = f", … and {len(in_flight) - IN_FLIGHT_LIMIT} more" if len(in_flight) > IN_FLIGHT_LIMIT else ""
+        lines.append(layout.wrap(f"Started, never completed: {shown}{more}", indent="    ", first=""))
+    return layout.paint("\n".join(lines), "yellow")

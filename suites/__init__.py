@@ -1,0 +1,1 @@
+"""The normative tests, and the pytest plugin that runs them against a device."""

@@ -1,0 +1,57 @@
+"""The `npu-cts` command."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from results import journal
+
+USAGE = """\
+usage: npu-cts run [pytest options] [--backend X] …   run the suites (npu-cts run --help lists the options)
+       npu-cts backends                               what can run here, and why not
+       npu-cts validate JOURNAL…                      check journals against their schema
+"""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Entry point; returns the exit code (pytest's, 4 for usage errors)."""
+    words = sys.argv[1:] if arguments is None else arguments
+    match words:
+        case ["run", *rest]:
+            return run(rest)
+        case ["backends"]:
+            return run(["--list-backends"])
+        case ["validate", first, *rest]:
+            return validate([first, *rest])
+        case ["-h" | "--help"]:
+            print(USAGE, end="")
+            return 0
+    print(f"npu-cts: {'no command' if not words else 'cannot do ' + ' '.join(words)!s}\n{USAGE}", end="", file=sys.stderr)
+    return int(pytest.ExitCode.USAGE_ERROR)
+
+
+def run(arguments: list[str]) -> int:
+    """The installed suites under pytest, from any folder; the journal goes to results/runs below that folder."""
+    suites = str(Path(__file__).resolve().parent)
+    fixed = ["-p", "suites.plugin", "-p", "no:cacheprovider", "--import-mode=importlib", f"--rootdir={Path.cwd()}"]
+    return int(pytest.main([*fixed, suites, *arguments]))
+
+
+def validate(paths: list[str]) -> int:
+    """Prints every problem of every journal; 0 when there is none."""
+    bad = 0
+    for path in paths:
+        try:
+            problems = list(journal.validate(path))
+        except (journal.JournalError, OSError) as error:
+            problems = [str(error)]
+        bad += bool(problems)
+        print("\n".join(problems) or f"{path}: valid")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,91 @@
+"""The `device` of a test: runs cases on the device under test and keeps what is needed to judge and to repeat them."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from backends.interface import Capabilities, DeviceInfo
+from backends.worker import DeviceSession, Observation
+from results.record import Record
+from suites.cases.case import Case
+from suites.precision import Precision, settle
+
+
+@dataclasses.dataclass
+class RunState:
+    """What one test session shares: the opened device, its precision, and what was seen so far."""
+
+    session: DeviceSession
+    precision: Precision = dataclasses.field(init=False)
+    ends: float | None = None  # time.monotonic() at which the budget is spent
+    lost: str = ""  # the story of a device that did not come back
+    record: Record | None = None  # of the test that is running, once it is judged
+    confirmed: set[tuple[str, str]] = dataclasses.field(default_factory=set)  # (operator, type) wrong in fresh processes too
+
+    def __post_init__(self) -> None:
+        self.precision = settle(self.session.capabilities, self.session.fingerprint)
+
+    @property
+    def blocked(self) -> str:
+        """Why no further case can run, "" while they can."""
+        if self.lost:
+            return f"device lost: {self.lost}"
+        return "budget spent" if self.ends is not None and time.monotonic() > self.ends else ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """One case on the device: what was observed, and the way to do the same again in a fresh process."""
+
+    state: RunState
+    case: Case
+    observation: Observation
+    perform: Callable[[], Observation]
+    compile_only: bool = False
+
+    def again(self) -> Observation:
+        """The same request in a new worker process."""
+        self.state.session.restart()
+        return self.perform()
+
+
+class DeviceUnderTest:
+    """What tests call. Outputs and evidence are judged by `suites.judge.verify`."""
+
+    def __init__(self, state: RunState) -> None:
+        self.state = state
+
+    @property
+    def info(self) -> DeviceInfo:
+        return self.state.session.info
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return self.state.session.capabilities
+
+    @property
+    def fingerprint(self) -> dict[str, Any]:
+        """What the probe saw when the device was opened."""
+        return self.state.session.fingerprint
+
+    def run(self, case: Case) -> Run:
+        """Compile and run a case with its own inputs."""
+        return self._run(case, lambda: self.state.session.observe(case.model_bytes, case.feeds))
+
+    def compile(self, case: Case) -> Run:
+        """Compile a case without running it."""
+        return self._run(
+            case, lambda: self.state.session.observe(case.model_bytes, case.feeds, compile_only=True), compile_only=True
+        )
+
+    def exercise(self, function: Callable[..., Any], case: Case, *arguments: int | float | str | bytes | np.ndarray) -> Run:
+        """Call a module-level `function(device, model, feeds, *arguments)` next to the device; its result is the evidence."""
+        return self._run(case, lambda: self.state.session.exercise(function, case.model_bytes, case.feeds, *arguments))
+
+    def _run(self, case: Case, perform: Callable[[], Observation], *, compile_only: bool = False) -> Run:
+        return Run(self.state, case, perform(), perform, compile_only)

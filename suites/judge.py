@@ -1,0 +1,131 @@
+"""From what a device left behind to a verdict, on record, and to pytest's outcome."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+
+import pytest
+
+from backends.interface import Phase
+from backends.worker import Observation
+from reference.verify import TensorVerdict
+from reference.verify import verify as verify_outputs
+from results.record import Record, Rerun, Vendor
+from results.verdict import Facts, Verdict, decide
+from suites.cases.case import Case
+from suites.device import Run
+
+SEVERITY = ("mismatch", "inconclusive", "pass_reduced", "pass", "implementation_defined")
+"""The verdict of a case is that of its worst output; open elements do not spoil a case whose others are right."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Judgement:
+    """A verdict with its reasons."""
+
+    verdict: Verdict
+    phase: Phase
+    reason: str
+    notes: tuple[str, ...] = ()
+    numbers: dict[str, dict[str, float | int]] = dataclasses.field(default_factory=dict)
+
+
+def judge(run: Run, seen: Observation) -> Judgement:
+    """The verdict on one observation of a run; a pure function of case, observation and the session's precision."""
+    case, state = run.case, run.state
+    tensors: list[TensorVerdict] = []
+    if seen.ended == "ran":
+        tensors = verify_outputs(case.model, case.feeds, seen.outputs, state.precision.rungs)
+    worst = min((t.status for t in tensors), key=SEVERITY.index, default=None)
+    name = case.operator if case.domain in ("", "ai.onnx") else f"{case.domain}:{case.operator}"
+    off_device = [p.node for p in seen.placement or () if not p.on_device]
+    decision = decide(
+        Facts(
+            declared=state.session.capabilities.declares(name, case.dtype),
+            ended=seen.ended,
+            accepted=seen.accepted,
+            on_device=None if seen.placement is None else not off_device,
+            verified=worst,
+            compile_only=run.compile_only,
+        )
+    )
+    reasons = [t.message for t in tensors if t.status == worst and t.message]
+    if decision.verdict is Verdict.FALLBACK:
+        reasons = [f"ran elsewhere: {', '.join(off_device)}"]
+    story = reasons or [seen.exit or " ".join(seen.error.split())[:300]]
+    reason = "; ".join(part for part in (*story, *([] if reasons else [decision.reason])) if part)
+    return Judgement(
+        decision.verdict,
+        "verify" if seen.ended == "ran" else seen.phase,
+        reason,
+        tuple(decision.notes),
+        {t.name: t.numbers for t in tensors},
+    )
+
+
+def verify(case: Case, run: Run) -> None:
+    """Judges a run, records the result, and passes, fails or skips the test.
+
+    Crashes, timeouts and mismatches run again in a fresh process, since what ran before may be to blame; mismatches only until
+    one of the same operator and type was confirmed there.
+    """
+    judgement = judge(run, run.observation)
+    rerun: Judgement | None = None
+    kind = (case.operator, case.dtype)
+    if judgement.verdict in (Verdict.CRASH, Verdict.TIMEOUT) or (
+        judgement.verdict is Verdict.MISMATCH and kind not in run.state.confirmed
+    ):
+        rerun = judge(run, run.again())
+        if rerun.verdict is Verdict.MISMATCH:
+            run.state.confirmed.add(kind)
+        if rerun.verdict is not judgement.verdict:
+            judgement = _settle(judgement, rerun, judge(run, run.again()))
+    run.state.record = _record(case, run.observation, judgement, rerun)
+    outcome(run.state.record)
+
+
+def _settle(first: Judgement, second: Judgement, third: Judgement) -> Judgement:
+    """Two passes in fresh processes after a failure in sequence are order_dependent; anything else stays what it was, flaky."""
+    passed = (Verdict.PASS, Verdict.PASS_REDUCED)
+    if second.verdict in passed and third.verdict in passed:
+        reason = f"{first.verdict.value} in sequence, {second.verdict.value} in fresh processes: {first.reason}"
+        return dataclasses.replace(first, verdict=Verdict.ORDER_DEPENDENT, reason=reason)
+    seen = f"{second.verdict.value} and {third.verdict.value}"
+    return dataclasses.replace(first, notes=(*first.notes, f"flaky: {seen} in fresh processes"))
+
+
+def _record(case: Case, seen: Observation, judgement: Judgement, rerun: Judgement | None) -> Record:
+    """All that the journal keeps; test and requirement are filled in by the plugin."""
+    devices = Counter(node.device for node in seen.placement or ())
+    return Record(
+        id=case.id,
+        test="",
+        requirement="",
+        verdict=judgement.verdict,
+        operator=case.operator,
+        domain=case.domain,
+        opset=case.opset,
+        dtype=case.dtype,
+        family=case.family,
+        phase=judgement.phase,
+        reason=judgement.reason,
+        vendor=Vendor(seen.error or seen.log, seen.code),
+        exit=seen.exit,
+        placement=None if seen.placement is None else dict(devices),
+        fallback=[node.node for node in seen.placement or () if not node.on_device],
+        numbers=judgement.numbers,
+        seconds={phase: round(duration, 6) for phase, duration in seen.seconds.items()},
+        worker=seen.worker,
+        rerun=None if rerun is None else Rerun(rerun.verdict, rerun.reason),
+        notes=[*judgement.notes, *seen.notes],
+    )
+
+
+def outcome(record: Record) -> None:
+    """Returns for a passing verdict; fails or skips the running test otherwise, without a traceback."""
+    text = f"{record.verdict.value}: {record.reason}" if record.reason else record.verdict.value
+    if record.outcome == "failed":
+        pytest.fail(text, pytrace=False)
+    if record.outcome == "skipped":
+        pytest.skip(text)

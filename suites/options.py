@@ -1,0 +1,100 @@
+"""The command line: options of `pytest suites` and `npu-cts run`, and what is wrong with them in one line."""
+
+from __future__ import annotations
+
+import argparse
+import re
+
+import pytest
+
+DURATION = re.compile(r"(\d+(?:\.\d+)?)(s|m|h)?")
+UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def duration(text: str) -> float:
+    """Seconds from "90", "90s", "30m" or "1.5h"."""
+    match = DURATION.fullmatch(text.strip())
+    if not match or not float(match[1]):
+        raise argparse.ArgumentTypeError(f"'{text}' is not a duration; write for example 90s, 30m or 1.5h")
+    return float(match[1]) * UNITS[match[2] or "s"]
+
+
+def positive(text: str) -> float:
+    """A finite positive number."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1e6:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a positive number")
+    return value
+
+
+def key_value(text: str) -> tuple[str, str]:
+    """("key", "value") from "key=value"."""
+    key, separator, value = text.partition("=")
+    if not separator or not key:
+        raise argparse.ArgumentTypeError(f"'{text}' is not of the form key=value")
+    return key, value
+
+
+def add(parser: pytest.Parser) -> None:
+    """Adds the suite's options in a group of their own."""
+    group = parser.getgroup("npu-cts", "device conformance")
+    add_option = group.addoption
+    add_option("--backend", default=None, metavar="X", help="device stack: a name, file.py:Class or entry point (default: sim)")
+    add_option("--device", default=None, metavar="NAME", help="device of that stack (default: its first)")
+    add_option("--ep", default=None, metavar="PROVIDER", help="execution provider, for --backend=onnxruntime")
+    add_option(
+        "--ep-option",
+        action="append",
+        default=[],
+        type=key_value,
+        metavar="K=V",
+        help="option of the execution provider",
+    )
+    add_option(
+        "--backend-option",
+        action="append",
+        default=[],
+        type=key_value,
+        metavar="K=V",
+        help="option of the backend, repeatable",
+    )
+    add_option("--partner", default=None, metavar="X", help="second backend opened in the same worker, for shared memory")
+    add_option(
+        "--device-host",
+        default=None,
+        metavar="SPEC",
+        help="run the device worker there: an execnet spec, ssh=user@board",
+    )
+    add_option("--list-backends", action="store_true", help="print every backend, what it needs and whether it can run here")
+    add_option("--case", action="append", default=[], metavar="ID", help="run just this case, repeatable")
+    add_option("--ops", default=None, metavar="A,B", help="only these operators (exact names)")
+    add_option("--dtype", default=None, metavar="A,B", help="only these types (f32 or float32)")
+    add_option("--family", default=None, metavar="A,B", help="only these operator families")
+    add_option("--results", default=None, metavar="DIR", help="where the journal goes (default: results/runs)")
+    add_option("--resume", default=None, metavar="JOURNAL", help="go on with an interrupted run, in the same journal")
+    add_option(
+        "--budget",
+        default=None,
+        type=duration,
+        metavar="30m",
+        help="most informative cases first, stop after this long",
+    )
+    add_option("--timeout-scale", default=1.0, type=positive, metavar="N", help="multiplies every deadline")
+    add_option("--reset-command", default=None, metavar="CMD", help="run when neither reopening nor a new process helps")
+
+
+def names(text: str | None) -> frozenset[str] | None:
+    """A comma-separated list, None where the option was not given."""
+    return None if text is None else frozenset(part.strip() for part in text.split(",") if part.strip())
+
+
+def backend_options(config: pytest.Config) -> dict[str, str]:
+    """What `Backend.open` receives."""
+    options = dict(config.option.backend_option)
+    if config.option.ep:
+        options["ep"] = config.option.ep
+    options.update({f"ep.{key}": value for key, value in config.option.ep_option})
+    return options

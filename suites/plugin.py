@@ -1,0 +1,302 @@
+"""The pytest plugin: options, fixtures and hooks of the suites, each delegating to a small module."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import sys
+import time
+from collections.abc import Generator, Sequence
+from typing import Any
+
+import pytest
+from tabulate import tabulate
+
+from backends import registry
+from backends.worker import DeviceGone, DeviceSession
+from results import summary
+from results.record import Record
+from results.verdict import Verdict
+from suites import options, recording, selection
+from suites.cases import operators
+from suites.cases.case import Case
+from suites.cases.identifier import parse
+from suites.device import DeviceUnderTest, RunState
+from suites.judge import outcome
+
+STATE = pytest.StashKey[RunState]()
+RECORDER = pytest.StashKey[recording.Recorder]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    options.add(parser)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "requirement(id): the requirement of suites/requirements.toml that the test proves")
+    config.addinivalue_line("markers", "cases(ids): the case ids that the test runs")
+    if config.option.backend is not None:
+        _backend(config)
+    if _narrowed(config):
+        selection.check(config, operators.ALL, operators.families())
+
+
+def pytest_cmdline_main(config: pytest.Config) -> int | None:
+    if not config.option.list_backends:
+        return None
+    rows = [(row.name, row.needs, "yes" if row.usable else "no", row.reason or "") for row in registry.available()]
+    print(tabulate(rows, ["backend", "needs", "runs here", "why not"], tablefmt="simple", maxcolwidths=[None, 40, None, 60]))
+    return int(pytest.ExitCode.OK)
+
+
+def _narrowed(config: pytest.Config) -> bool:
+    """Whether the user asked for some cases only."""
+    option = config.option
+    return bool(option.case) or any(given is not None for given in (option.ops, option.dtype, option.family))
+
+
+def _spec(config: pytest.Config) -> str:
+    return config.option.backend or "sim"
+
+
+def _backend(config: pytest.Config) -> Any:
+    """The backend object, checked. Raises UsageError with one line when it does not exist or cannot run here."""
+    try:
+        backend = registry.load(_spec(config))
+    except registry.BackendNotFound as error:
+        raise pytest.UsageError(f"--backend: {error}") from None
+    reason = None if config.option.device_host else backend.unavailable()
+    if reason:
+        raise pytest.UsageError(f"--backend={_spec(config)}: {reason}")
+    return backend
+
+
+# Collection
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    marker = metafunc.definition.get_closest_marker("cases")
+    if marker is None:
+        return
+    (source,) = marker.args
+    ids = source() if callable(source) else source
+    chosen = selection.select(metafunc.config, ids)
+    metafunc.parametrize("case", chosen, ids=chosen, indirect=True)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    ours = [item for item in items if item.get_closest_marker("requirement")]
+    if not ours:
+        return
+    if _narrowed(config):  # tests without a case have no part in it
+        keep = {item for item in ours if selection.id_of(item)}
+        config.hook.pytest_deselected(items=[item for item in ours if item not in keep])
+        items[:] = [item for item in items if item not in ours or item in keep]
+    if config.option.budget is not None:
+        items[:] = selection.informative_first(items)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Opens the device and the journal, once it is known that there is something to run on them."""
+    config = session.config
+    ours = [item for item in session.items if item.get_closest_marker("requirement")]
+    if config.option.collectonly or not ours:
+        return
+    _compact(config)
+    config.stash[STATE] = _open(config)
+    if not hasattr(config, "workerinput"):
+        _record(config, config.stash[STATE], len(ours))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_node_collection_finished(node: Any, ids: Sequence[str]) -> None:
+    """Under pytest-xdist the controller runs nothing: it only learns what the device is, and keeps the journal."""
+    config: pytest.Config = node.config
+    ours = [nodeid for nodeid in ids if recording.belongs(config, nodeid)]
+    if ours and RECORDER not in config.stash:
+        _compact(config)
+        state = _open(config)
+        state.session.close()
+        _record(config, state, len(ours))
+
+
+def _compact(config: pytest.Config) -> None:
+    """The summary lists failures by kind; pytest's own listings would say the same thousands of times."""
+    if config.option.tbstyle == "auto":
+        config.option.tbstyle = "no"
+    terminal: Any = config.pluginmanager.get_plugin("terminalreporter")
+    if terminal is not None and config.option.reportchars == "fE":
+        terminal.reportchars = ""
+
+
+def _open(config: pytest.Config) -> RunState:
+    backend = _backend(config)
+    try:
+        session = DeviceSession(
+            _spec(config),
+            config.option.device,
+            options.backend_options(config),
+            partner=config.option.partner,
+            place=config.option.device_host or "popen",
+            timeout_scale=config.option.timeout_scale,
+            reset_command=config.option.reset_command,
+        )
+    except (ValueError, DeviceGone) as error:
+        raise pytest.UsageError(f"--backend={backend.name}: {error}") from None
+    state = RunState(session)
+    if config.option.budget is not None:
+        state.ends = time.monotonic() + config.option.budget
+    return state
+
+
+def _record(config: pytest.Config, state: RunState, collected: int) -> None:
+    facts = {
+        "backend": state.session.info.backend,
+        "device": state.session.info,
+        "capabilities": state.session.capabilities,
+        "fingerprint": state.session.fingerprint,
+        "options": options.backend_options(config),
+        "command": ["pytest", *map(str, config.invocation_params.args)],
+        "collected": collected,
+    }
+    try:
+        recorder = recording.Recorder.open(config, facts, sync=state.session.info.kind != "simulated")
+    except BaseException:
+        state.session.close()
+        raise
+    config.stash[RECORDER] = recorder
+    config.pluginmanager.register(recorder, "npu-cts-recorder")
+
+
+# Fixtures
+
+
+@pytest.fixture
+def case(request: pytest.FixtureRequest) -> Case:
+    """The case whose id is the parameter."""
+    return parse(request.param)
+
+
+@pytest.fixture(scope="session")
+def run_state(pytestconfig: pytest.Config) -> RunState:
+    """The opened device of this session."""
+    return pytestconfig.stash[STATE]
+
+
+@pytest.fixture
+def device(run_state: RunState) -> DeviceUnderTest:
+    """The device under test; skips with verdict not_run once it is lost or the budget is spent."""
+    return DeviceUnderTest(run_state)
+
+
+# Running
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Takes verdicts from a resumed journal, and says not_run where nothing can run any more."""
+    previous = _resumed(pyfuncitem)
+    if previous is not None:
+        outcome(previous)
+        return True
+    state = pyfuncitem.config.stash.get(STATE, None)
+    if state is None or not pyfuncitem.get_closest_marker("requirement"):
+        return None
+    state.record = None
+    if state.blocked:
+        state.record = _bare(pyfuncitem, Verdict.NOT_RUN, state.blocked)
+        outcome(state.record)
+    return None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[Any]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Attaches the test's record to its report, which carries it to the journal, also across pytest-xdist."""
+    report = yield
+    marker = item.get_closest_marker("requirement")
+    ended = call.when == "call" or (call.when == "setup" and not report.passed)
+    if marker is None or not ended or _resumed(item) is not None:
+        return report
+    record = _record_of(item, call)
+    if record.verdict is Verdict.NOT_RUN:  # a lost device ends the test by an exception; it is no fault of the test's
+        report.outcome = "skipped"
+        report.longrepr = (str(item.path), item.location[1] or 0, record.reason)
+    record = dataclasses.replace(record, test=item.nodeid, requirement=marker.args[0])
+    report.npu_cts = record.to_json()  # type: ignore[attr-defined]
+    item.user_properties.append(("verdict", record.verdict.value))  # JUnit reads it off the teardown's report
+    return report
+
+
+def _record_of(item: pytest.Item, call: pytest.CallInfo[Any]) -> Record:
+    """What the test left on record; for a test without a case its outcome, for any other exception an error of the harness."""
+    state = item.config.stash.get(STATE, None)
+    error = call.excinfo.value if call.excinfo is not None else None
+    if isinstance(error, DeviceGone) and state is not None:
+        state.lost = str(error)
+        return _bare(item, Verdict.NOT_RUN, state.blocked)
+    if state is not None and state.record is not None and call.when == "call":
+        return state.record
+    if error is None:
+        return _bare(item, Verdict.PASS, "")
+    if isinstance(error, pytest.skip.Exception):
+        return _bare(item, Verdict.NOT_RUN, str(error))
+    if isinstance(error, AssertionError) and not selection.id_of(item):
+        return _bare(item, Verdict.MISMATCH, _one_line(error))
+    return _bare(item, Verdict.HARNESS_ERROR, _one_line(error))
+
+
+def _resumed(item: pytest.Item) -> Record | None:
+    """The record that a resumed journal already holds for this test."""
+    recorder = item.config.stash.get(RECORDER, None)
+    return recorder.before(item.nodeid) if recorder is not None else None
+
+
+def _one_line(error: BaseException | None) -> str:
+    return f"{type(error).__name__}: {error}".splitlines()[0]
+
+
+def _bare(item: pytest.Item, verdict: Verdict, reason: str) -> Record:
+    """A record of a test that left none: it has no case, or ended before it was judged."""
+    case_id = selection.id_of(item)
+    about: dict[str, Any] = {}
+    if case_id:
+        with contextlib.suppress(ValueError):
+            case = parse(case_id)
+            about = {"operator": case.operator, "domain": case.domain, "opset": case.opset, "dtype": case.dtype}
+            about["family"] = case.family
+    return Record(id=case_id or item.name, test=item.nodeid, requirement="", verdict=verdict, reason=reason, **about)
+
+
+# The end
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    config = session.config
+    state = config.stash.get(STATE, None)
+    if state is not None:
+        state.session.close()
+    recorder = config.stash.get(RECORDER, None)
+    if recorder is None:
+        return
+    if exitstatus == pytest.ExitCode.INTERRUPTED:
+        recorder.finish("interrupted")
+    elif any(record.verdict is Verdict.NOT_RUN for record in recorder.records.values()):
+        recorder.finish("device_lost" if state is None or state.lost else "budget")
+    else:
+        recorder.finish("finished")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    recorder = config.stash.get(RECORDER, None)
+    if recorder is None:
+        return
+    writer = config.get_terminal_writer()
+    layout = summary.Layout(writer.fullwidth, writer.hasmarkup, getattr(sys.stdout, "encoding", None) or "utf-8")
+    terminalreporter.write_line("")
+    terminalreporter.write(recorder.summary(layout))
+
+
+def pytest_report_header(config: pytest.Config) -> Sequence[str]:
+    return [] if config.option.backend is None else [f"npu-cts: backend {_spec(config)}"]

@@ -1,0 +1,78 @@
+"""Which cases run, and in which order."""
+
+from __future__ import annotations
+
+import collections
+import difflib
+from collections.abc import Iterable, Sequence
+
+import pytest
+
+from reference.dtypes import SHORT
+from suites import options
+from suites.cases.errors import CaseIdError
+from suites.cases.identifier import parse
+
+
+def _head(case_id: str) -> tuple[str, str]:
+    """(operator, short dtype), read off the id without building anything."""
+    operator, dtype, *_ = case_id.split(".", 2)
+    return operator.rpartition("-")[0], dtype
+
+
+def select(config: pytest.Config, ids: Sequence[str]) -> list[str]:
+    """The ids that --case, --ops, --dtype and --family leave, in their order."""
+    if config.option.case:
+        return list(dict.fromkeys(config.option.case))
+    wanted = [options.names(text) for text in (config.option.ops, config.option.dtype, config.option.family)]
+    operators, dtypes, families = wanted
+    if wanted == [None, None, None]:
+        return list(ids)
+    return [
+        case_id
+        for case_id in ids
+        if (operators is None or _head(case_id)[0] in operators)
+        and (dtypes is None or not dtypes.isdisjoint({_head(case_id)[1], SHORT[_head(case_id)[1]]}))
+        and (families is None or parse(case_id).family in families)
+    ]
+
+
+def check(config: pytest.Config, ids: Sequence[str], families: Iterable[str]) -> None:
+    """Raises UsageError for a name that no case has, and for a malformed --case."""
+    for case_id in config.option.case:
+        try:
+            parse(case_id)
+        except CaseIdError as error:
+            raise pytest.UsageError(f"--case: {error}") from None
+    known = {
+        "--ops": (config.option.ops, {_head(i)[0] for i in ids}),
+        "--dtype": (config.option.dtype, {n for s in {_head(i)[1] for i in ids} for n in (s, SHORT[s])}),
+        "--family": (config.option.family, set(families)),
+    }
+    for option, (text, valid) in known.items():
+        for name in sorted(options.names(text) or ()):
+            if name not in valid:
+                near = difflib.get_close_matches(name, valid, 3, 0.5) or sorted(valid)[:12]
+                raise pytest.UsageError(f"{option}: no case has '{name}'; there are for example {', '.join(near)}")
+
+
+def informative_first(items: list[pytest.Item]) -> list[pytest.Item]:
+    """A deterministic order in which every prefix covers as much as it can: one case of each operator and type in turn."""
+    seen: collections.Counter[tuple[str, str]] = collections.Counter()
+    per_operator: collections.Counter[str] = collections.Counter()
+    keyed = []
+    for position, item in enumerate(items):
+        case_id = id_of(item)
+        head = _head(case_id) if case_id and "." in case_id else (item.name, "")
+        if not seen[head]:
+            per_operator[head[0]] += 1
+        round_, of_type = seen[head], per_operator[head[0]]
+        seen[head] += 1
+        keyed.append((round_, of_type, position, item))
+    return [item for *_, item in sorted(keyed, key=lambda row: row[:3])]
+
+
+def id_of(item: pytest.Item) -> str:
+    """The case id of a test item, "" for a test without one."""
+    callspec = getattr(item, "callspec", None)
+    return str(callspec.params["case"]) if callspec is not None and "case" in callspec.params else ""

@@ -1,0 +1,32 @@
+"""What a device says about itself, and whether it is well, before any case is run on it."""
+
+from __future__ import annotations
+
+from reference.verify import RUNGS
+from suites.device import DeviceUnderTest
+from suites.precision import infer_float32
+from suites.requirement import requirement
+
+
+@requirement("DEV-001")
+def test_identity(device: DeviceUnderTest) -> None:
+    info = device.info
+    assert info.kind in ("simulated", "emulated", "hardware")
+    assert info.backend, "the device does not name its backend"
+    assert info.name, "the device has no name"
+    assert info.runtime, "the device does not say which runtime version runs it"
+
+
+@requirement("DEV-002")
+def test_exact_convolution(device: DeviceUnderTest) -> None:
+    assert device.fingerprint["conv"] is not False, "a convolution of small integers is wrong on a device just opened"
+
+
+@requirement("DEV-003")
+def test_declared_precision(device: DeviceUnderTest) -> None:
+    declared = (device.capabilities.precision or {}).get("float32")
+    found = infer_float32(device.fingerprint)
+    if declared is None or found is None:
+        return  # nothing is declared, or the device runs no float32: nothing can be contradicted
+    order = list(RUNGS)
+    assert order.index(found) <= order.index(declared), f"float32 is declared as {declared}, but the probe finds {found}"

@@ -1,0 +1,207 @@
+"""The verdict on right and on wrong results, from emulated arithmetic: what passes, what fails, and by how little."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from reference import dtypes, table
+from reference.verify import modes, verify
+from reference.verify.compare import Expected, compare
+
+RNG = np.random.default_rng(20)
+
+
+def model(operator, inputs, outputs=("float32",), version=21, **attributes):
+    """A single-node model and its feeds; `outputs` are the types of y0, y1, …"""
+    feeds = {f"x{i}": np.asarray(x) for i, x in enumerate(inputs)}
+    names = [f"y{i}" for i in range(len(outputs))]
+    graph = helper.make_graph(
+        [helper.make_node(operator, list(feeds), names, **attributes)],
+        "g",
+        [helper.make_tensor_value_info(n, dtypes.ONNX[dtypes.name_of(x.dtype)], x.shape) for n, x in feeds.items()],
+        [helper.make_tensor_value_info(n, dtypes.ONNX[t], None) for n, t in zip(names, outputs, strict=True)],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", version)]), feeds
+
+
+def status(operator, inputs, got, precision=None, **attributes):
+    """The status of the verdict on `got` as the only output."""
+    m, feeds = model(operator, inputs, (dtypes.name_of(got.dtype),), **attributes)
+    (verdict,) = verify(m, feeds, {"y0": got}, precision)
+    assert verdict.numbers.get("compared", got.size) == got.size
+    return verdict.status
+
+
+def normal(*shape, dtype=np.float32):
+    return RNG.normal(size=shape).astype(dtype)
+
+
+def chain(a, b, dtype=np.float32):
+    """A matrix product accumulated term by term in `dtype`, each product rounded."""
+    total = np.zeros((a.shape[0], b.shape[1]), dtype)
+    for k in range(a.shape[1]):
+        total = (total + (a[:, k, None] * b[None, k]).astype(dtype)).astype(dtype)
+    return total
+
+
+@pytest.mark.parametrize("k", [1, 2, 17, 256, 1024])
+def test_every_order_of_summation_passes(k):
+    a, b = normal(5, k), normal(k, 7)
+    exact = (a.astype(np.float64) @ b.astype(np.float64)).astype(np.float32)
+    for got in (exact, chain(a, b), chain(a[:, ::-1], b[::-1]), a @ b):
+        assert status("MatMul", [a, b], got) == "pass"
+
+
+def test_a_dropped_last_term_fails():
+    a, b = np.abs(normal(5, 64)) + 0.5, np.abs(normal(64, 7)) + 0.5
+    assert status("MatMul", [a, b], chain(a[:, :-1], b[:-1])) == "mismatch"
+
+
+def test_sixteen_bit_inputs_fail_as_float32_and_pass_reduced_when_declared():
+    a, b = normal(8, 256), normal(256, 8)
+    got = chain(a.astype(np.float16).astype(np.float32), b.astype(np.float16).astype(np.float32))
+    assert status("MatMul", [a, b], got) == "mismatch"
+    assert status("MatMul", [a, b], got, {"float32": "fp16-in"}) == "pass_reduced"
+
+
+def test_the_message_names_the_arithmetic_that_would_fit():
+    a, b = normal(8, 64), normal(64, 8)
+    m, feeds = model("MatMul", [a, b])
+    got = a.astype(np.float16).astype(np.float32) @ b.astype(np.float16).astype(np.float32)
+    (verdict,) = verify(m, feeds, {"y0": got.astype(np.float32)})
+    assert "right for the arithmetic 'tf32'" in verdict.message
+
+
+@pytest.mark.parametrize("operator", ["Add", "Sub", "Mul"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+def test_one_ulp_off_a_correctly_rounded_operation_fails(operator, dtype):
+    a, b = normal(50, dtype=dtype), normal(50, dtype=dtype)
+    right = {"Add": np.add, "Sub": np.subtract, "Mul": np.multiply}[operator](a, b)
+    assert status(operator, [a, b], right) == "pass"
+    wrong = right.copy()
+    wrong[31] = np.nextafter(wrong[31], dtype(np.inf))
+    assert status(operator, [a, b], wrong) == "mismatch"
+
+
+def test_exponential_may_err_three_ulp_not_four():
+    x = np.linspace(-5, 5, 101).astype(np.float32)
+    right = np.exp(x.astype(np.float64)).astype(np.float32)
+    step = np.spacing(right)
+    assert status("Exp", [x], right + 2 * step) == "pass"
+    assert status("Exp", [x], right + 4 * step) == "mismatch"
+
+
+@pytest.mark.parametrize(
+    ("operator", "x", "wrong"),
+    [
+        ("Sigmoid", np.nan, 0.0),
+        ("Exp", np.inf, 3.4028235e38),
+        ("Reciprocal", 0.0, 255.0),
+        ("Neg", 0.0, 0.0),
+        ("Abs", -0.0, -0.0),
+        ("Sqrt", -1.0, 0.0),
+        ("Identity", 1e-40, 0.0),
+        ("Exp", 1.0, np.nan),
+        ("Exp", 1.0, np.inf),
+    ],
+)
+def test_lost_special_values_fail(operator, x, wrong):
+    x = np.array([1.0, x], np.float32)
+    m, feeds = model(operator, [x])
+    from reference.evaluator import evaluate
+
+    right = dtypes.cast(evaluate(m, feeds)["y0"], "float32")
+    assert status(operator, [x], right) == "pass"
+    got = right.copy()
+    got[1] = wrong
+    assert status(operator, [x], got) == "mismatch"
+
+
+def test_a_flushing_unit_may_return_zero_for_a_subnormal_and_nothing_else():
+    a, b = np.array([1e-30, 1.0], np.float32), np.array([1e-9, 1.0], np.float32)
+    flushed = np.array([0.0, 1.0], np.float32)
+    assert status("Mul", [a, b], flushed) == "mismatch"
+    assert status("Mul", [a, b], flushed, {"float32": "fp32-faithful"}) == "pass_reduced"
+    assert status("Mul", [a, b], np.array([1.1e-38, 1.0], np.float32), {"float32": "fp32-faithful"}) == "mismatch"
+
+
+def test_integers_are_exact_also_beyond_two_to_the_53():
+    a, b = np.array([2**53 + 1, -5], np.int64), np.array([0, -7], np.int64)
+    assert status("Add", [a, b], a + b) == "pass"
+    assert status("Add", [a, b], (a.astype(np.float64) + b).astype(np.int64)) == "mismatch"
+
+
+def test_wrong_shape_and_wrong_type_are_mismatches():
+    x = normal(3, 4)
+    assert status("Transpose", [x], np.ascontiguousarray(x)) == "mismatch"
+    assert status("Identity", [x], x) == "pass"
+    m, feeds = model("Identity", [x])
+    (verdict,) = verify(m, feeds, {"y0": x.astype(np.float64)})
+    assert verdict.status == "mismatch"
+    assert "float64" in verdict.message
+
+
+def test_truncating_quantiser_fails_and_both_neighbours_of_a_tie_pass():
+    x = np.array([0.6, -0.6, 1.7, 3.99], np.float32)
+    scale, zero = np.array(1.0, np.float32), np.array(0, np.int8)
+    assert status("QuantizeLinear", [x, scale, zero], np.array([1, -1, 2, 4], np.int8)) == "pass"
+    assert status("QuantizeLinear", [x, scale, zero], np.trunc(x).astype(np.int8)) == "mismatch"
+
+
+def test_an_integer_that_onnx_leaves_open_is_recorded_not_judged():
+    x = np.array([np.nan, 1e20, 3.7], np.float32)
+    cast = {"to": TensorProto.INT32}
+    assert status("Cast", [x], np.array([0, 5, 3], np.int32), **cast) == "pass"
+    assert status("Cast", [x], np.array([0, 5, 4], np.int32), **cast) == "mismatch"
+    assert status("Cast", [x[:2]], np.array([7, 5], np.int32), **cast) == "implementation_defined"
+
+
+def test_softmax_in_single_precision_passes_and_with_sixteen_bit_exponentials_fails():
+    x = normal(4, 100) * 3
+    e = np.exp(x - x.max(-1, keepdims=True))
+    assert status("Softmax", [x], e / e.sum(-1, keepdims=True)) == "pass"
+    coarse = e.astype(np.float16).astype(np.float32)
+    assert status("Softmax", [x], coarse / coarse.sum(-1, keepdims=True)) == "mismatch"
+
+
+def test_layer_normalisation_with_the_epsilon_outside_the_root_fails():
+    x, gain = normal(6, 32) * 1e-3, np.ones(32, np.float32)
+    d = x - x.mean(-1, keepdims=True)
+    v = (d * d).mean(-1, keepdims=True)
+    assert status("LayerNormalization", [x, gain], d / np.sqrt(v + np.float32(1e-5))) == "pass"
+    assert status("LayerNormalization", [x, gain], d / (np.sqrt(v) + np.float32(1e-5))) == "mismatch"
+
+
+def test_overflow_is_accepted_only_where_the_bound_reaches_it():
+    expected = Expected("y", np.array([65519.0, 65000.0]), np.array([2.0, 2.0]), "float16")
+    assert compare(expected, np.array([np.inf, 65000.0], np.float16)).status == "pass"
+    assert compare(expected, np.array([65504.0, np.inf], np.float16)).status == "mismatch"
+
+
+def test_empty_tensors_compare_as_equal():
+    x = np.zeros((0, 3), np.float32)
+    assert status("Exp", [x], x) == "pass"
+
+
+def test_every_operator_of_the_table_has_a_mode():
+    missing = []
+    for operator in table.ONNX:
+        try:
+            modes.mode_of(operator)
+        except KeyError:
+            missing.append(operator)
+    assert not missing, f"no verification mode for {', '.join(missing)}"
+
+
+def test_no_operator_has_two_modes():
+    assert not modes.EXACT & modes.BOUNDS.keys()
+
+
+def test_models_of_several_nodes_are_refused():
+    m, feeds = model("Exp", [normal(2)])
+    m.graph.node.append(onnx.helper.make_node("Exp", ["y0"], ["z"]))
+    with pytest.raises(ValueError, match="2 nodes"):
+        verify(m, feeds, {"y0": normal(2)})

@@ -1,0 +1,227 @@
+"""What a user types and sees: selection, exit codes, one-line errors, interruption, resumption."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from results import journal
+from results.verdict import Verdict
+
+ROOT = Path(__file__).resolve().parents[2]
+ADD = "Add-14.f32.a:2x3x5x7.b:3x1x7.in:normal"
+FEW = ("--ops", "Add,Softmax")
+
+
+def run(*arguments, results, env=None, backend="sim"):
+    """`pytest suites` in a process of its own, its output and exit code."""
+    command = [sys.executable, "-m", "pytest", "suites", f"--backend={backend}", "-p", "no:cacheprovider", "-q"]
+    return subprocess.run(
+        [*command, f"--results={results}", *arguments],
+        cwd=ROOT,
+        env={**os.environ, **(env or {})},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+def only_journal(folder):
+    """The journal that the run left, which must be valid."""
+    (path,) = Path(folder).glob("*.jsonl")
+    assert list(journal.validate(path)) == []
+    return journal.read(path)
+
+
+def errors(done):
+    """The lines that pytest marks as errors."""
+    return [line for line in (done.stderr + done.stdout).splitlines() if line.startswith("ERROR: ")]
+
+
+def test_a_run_leaves_a_complete_journal_and_a_summary(tmp_path):
+    done = run(*FEW, results=tmp_path)
+    assert done.returncode == 0, done.stdout
+    read = only_journal(tmp_path)
+    assert read.complete
+    assert len(read.records) > 20
+    assert {r.verdict for r in read.records} <= {Verdict.PASS, Verdict.IMPLEMENTATION_DEFINED, Verdict.UNSUPPORTED}
+    assert {r.requirement for r in read.records} == {"OPS-001"}
+    assert "SIMULATED" in done.stdout
+    assert "elementwise" in done.stdout
+    assert read.header["device"]["kind"] == "simulated"
+
+
+def test_one_case_by_its_id(tmp_path):
+    done = run("--case", ADD, results=tmp_path)
+    assert done.returncode == 0, done.stdout
+    assert [r.id for r in only_journal(tmp_path).records] == [ADD]
+
+
+def test_a_valid_id_that_no_table_holds_runs_all_the_same(tmp_path):
+    done = run("--case", "Add-14.f32.a:2x13.b:13.in:uniform", results=tmp_path)
+    assert done.returncode == 0, done.stdout
+    assert len(only_journal(tmp_path).records) == 1
+
+
+def test_fragments_of_ids_select(tmp_path):
+    done = run("-k", "Softmax-13.f32.input:3x5x7", results=tmp_path)
+    assert done.returncode == 0, done.stdout
+    ids = [r.id for r in only_journal(tmp_path).records]
+    assert ids
+    assert all("Softmax-13.f32.input:3x5x7" in i for i in ids)
+
+
+@pytest.mark.parametrize("name", ["i8", "int8"])
+def test_types_select_by_short_and_long_name(tmp_path, name):
+    done = run("--ops", "Add,Sub", "--dtype", name, results=tmp_path)
+    assert done.returncode == 0, done.stdout
+    assert {r.dtype for r in only_journal(tmp_path).records} == {"int8"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--backend=simm"], ["simm", "sim"]),
+        (["--backend=nowhere.py:Thing"], ["nowhere.py"]),
+        (["--device=quantum"], ["quantum", "generic"]),
+        (["--backend-option", "colour=red"], ["colour"]),
+        (["--case", "Addd-14.f32.a:2.b:2.in:normal"], ["Addd", "Add"]),
+        (["--case", "Add-14.f32.a:2.b:2.in:norml"], ["norml", "normal"]),
+        (["--case", "\N{SNOWMAN}"], ["case id"]),
+        (["--case", ""], ["case id"]),
+        (["--ops", "Con"], ["Con", "Conv"]),
+        (["--dtype", "f23"], ["f23"]),
+        (["--family", "elementwize"], ["elementwise"]),
+        (["--resume", "nothing.jsonl"], ["nothing.jsonl"]),
+    ],
+)
+def test_bad_input_is_a_usage_error_in_one_line(tmp_path, arguments, words):
+    done = run(*arguments, results=tmp_path)
+    assert done.returncode == 4, done.stdout + done.stderr
+    (line,) = errors(done)
+    assert all(word in line for word in words), line
+    assert "Traceback" not in done.stdout + done.stderr
+    assert not list(tmp_path.glob("*.jsonl"))
+
+
+@pytest.mark.parametrize("arguments", [["--budget", "soon"], ["--backend-option", "red"], ["--timeout-scale", "-1"]])
+def test_malformed_options_are_usage_errors(tmp_path, arguments):
+    done = run(*arguments, results=tmp_path)
+    assert done.returncode == 4
+    assert arguments[0] in done.stderr
+
+
+def test_a_results_path_that_is_a_file_is_named(tmp_path):
+    file = tmp_path / "taken"
+    file.write_text("")
+    done = run(*FEW, results=file)
+    assert done.returncode == 4
+    (line,) = errors(done)
+    assert "taken" in line
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root writes everywhere")
+def test_a_read_only_results_folder_is_named(tmp_path):
+    tmp_path.chmod(0o500)
+    done = run(*FEW, results=tmp_path)
+    assert done.returncode == 4
+    assert "Permission denied" in errors(done)[0]
+
+
+def test_a_journal_of_a_newer_schema_is_refused(tmp_path):
+    run("--case", ADD, results=tmp_path)
+    (path,) = tmp_path.glob("*.jsonl")
+    lines = path.read_text().splitlines()
+    head = json.loads(lines[0])
+    head["schema"] += 1
+    path.write_text("\n".join([json.dumps(head), *lines[1:]]) + "\n")
+    done = run("--case", ADD, "--resume", str(path), results=tmp_path)
+    assert done.returncode == 4
+    assert "schema" in errors(done)[0]
+    assert "upgrade" in errors(done)[0]
+
+
+def test_listing_backends_says_what_each_needs(tmp_path):
+    done = run("--list-backends", results=tmp_path)
+    assert done.returncode == 0
+    for name in ("sim", "onnxruntime", "openvino", "qnn"):
+        assert name in done.stdout
+
+
+@pytest.mark.skipif(os.name == "nt", reason="sends SIGINT to one process")
+def test_control_c_leaves_a_valid_interrupted_journal(tmp_path):
+    process = subprocess.Popen(
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "suites",
+            "--backend=sim",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            f"--results={tmp_path}",
+        ],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        found = list(tmp_path.glob("*.jsonl"))
+        if found and found[0].read_bytes().count(b"\n") > 50:
+            break
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert process.returncode == 2
+    read = only_journal(tmp_path)
+    assert read.footer is not None
+    assert read.footer["reason"] == "interrupted"
+    whole = len(read.records)
+    done = run("--resume", str(read.path), results=tmp_path)
+    assert done.returncode == 0, done.stdout[-2000:]
+    after = only_journal(tmp_path)
+    assert after.complete
+    assert len(after.by_test) > whole
+    assert len(after.records) == len(after.by_test), "a case ran twice"
+
+
+def test_a_budget_runs_a_deterministic_informative_prefix(tmp_path):
+    done = run("--ops", "Add,Conv,Softmax", "--budget", "0.4s", results=tmp_path / "a")
+    assert done.returncode in (0, 1), done.stdout
+    read = only_journal(tmp_path / "a")
+    assert read.footer["reason"] in ("budget", "finished")
+    ran = [r for r in read.records if r.verdict is not Verdict.NOT_RUN]
+    left = [r for r in read.records if r.verdict is Verdict.NOT_RUN]
+    assert {r.operator for r in ran[:3]} == {"Add", "Conv", "Softmax"}
+    assert all(r.reason == "budget spent" for r in left)
+    again = run("--ops", "Add,Conv,Softmax", "--budget", "1h", results=tmp_path / "b")
+    assert again.returncode == 0
+    assert [r.id for r in only_journal(tmp_path / "b").records[: len(ran)]] == [r.id for r in ran]
+
+
+def test_parallel_processes_share_one_journal(tmp_path):
+    done = run(*FEW, "-n", "2", results=tmp_path / "two")
+    assert done.returncode == 0, done.stdout + done.stderr
+    alone = run(*FEW, results=tmp_path / "one")
+    assert alone.returncode == 0
+    two, one = only_journal(tmp_path / "two"), only_journal(tmp_path / "one")
+    assert {r.id: r.verdict for r in two.records} == {r.id: r.verdict for r in one.records}
+    assert two.complete
+
+
+def test_junit_names_the_verdict(tmp_path):
+    done = run("--case", ADD, f"--junit-xml={tmp_path / 'junit.xml'}", results=tmp_path)
+    assert done.returncode == 0
+    assert 'name="verdict" value="pass"' in (tmp_path / "junit.xml").read_text()
