@@ -298,13 +298,14 @@ def vendor_excerpt(text: str) -> str:
 
 
 def worst_error(record: Record) -> str:
-    """The largest error of any output: as multiple of its bound, and in ulp of its type."""
-    measured = [(numbers.get("worst_ratio", 0.0), name) for name, numbers in record.numbers.items() if numbers.get("wrong")]
-    if not measured:
+    """The largest error of any wrong output: as multiple of its bound, in ulp of its type, or as difference of integers."""
+    wrong = {name: numbers for name, numbers in record.numbers.items() if numbers.get("wrong")}
+    if not wrong:
         return ""
-    ratio, name = max(measured)
-    ulp = record.numbers[name].get("worst_ulp")
-    return f"{ratio:.4g} times the bound" + ("" if ulp is None else f", {ulp:.4g} ulp") + f" in {visible(name)}"
+    name, numbers = max(wrong.items(), key=lambda entry: entry[1].get("worst_ratio", 0.0))
+    words = {"worst_ratio": "{:.4g} times the bound", "worst_ulp": "{:.4g} ulp", "worst_error": "off by {:.4g}"}
+    said = [text.format(numbers[key]) for key, text in words.items() if key in numbers]
+    return f"{', '.join(said)} in {visible(name)}" if said else ""
 
 
 def rerun_line(header: Mapping[str, Any], record: Record) -> str:

@@ -18,7 +18,8 @@ class TensorVerdict:
     """What is said of one output. `numbers` go to the journal also on pass, so that drift shows.
 
     compared: elements compared, always the tensor's size. wrong: elements outside their bound. worst_ratio: largest
-    |got − reference| / bound (0 where both are 0). worst_ulp: largest error in ulp of the stored type. worst_index: flat index.
+    |got − reference| / bound, for floats with one. worst_ulp: largest error of floats, in ulp of the stored type.
+    worst_error: largest difference of integers. worst_index: flat index of the worst element.
     """
 
     name: str
@@ -56,14 +57,15 @@ def compare(expected: Expected, got: Array) -> TensorVerdict:
         return TensorVerdict(name, "mismatch", f"{name} has type {dtypes.name_of(got.dtype)}, the model says {expected.dtype}")
     if dtypes.is_float(expected.dtype):
         wrong, error, ratio = _reals(expected, dtypes.to_real(got))
-        ulps = error / dtypes.quantum(expected.value, expected.dtype)
+        error = error / dtypes.quantum(expected.value, expected.dtype)
     else:
         wrong, error = _exact(expected, got)
-        ulps = error
         ratio = np.where(wrong, np.maximum(error, 1.0), 0.0)
     undecided = np.zeros(got.shape, bool) if expected.open is None else np.broadcast_to(expected.open, got.shape)
     undecided = undecided | np.isposinf(np.broadcast_to(np.asarray(expected.bound, np.float64), got.shape))
-    return _verdict(expected, got, wrong & ~undecided, np.where(undecided, 0.0, ratio), np.where(undecided, 0, ulps), undecided)
+    return _verdict(
+        expected, got, wrong & ~undecided, np.where(undecided, 0.0, ratio), np.where(undecided, 0, error), undecided
+    )
 
 
 def _reals(expected: Expected, y: NDArray[np.float64]) -> tuple[Array, Array, Array]:
@@ -102,18 +104,19 @@ def _exact(expected: Expected, got: Array) -> tuple[Array, Array]:
     return np.asarray(error > expected.bound), error
 
 
-def _verdict(expected: Expected, got: Array, wrong: Array, ratio: Array, ulps: Array, undecided: Array) -> TensorVerdict:
+def _verdict(expected: Expected, got: Array, wrong: Array, ratio: Array, error: Array, undecided: Array) -> TensorVerdict:
     numbers: dict[str, float | int] = {"compared": int(got.size), "wrong": int(np.count_nonzero(wrong))}
     if undecided.any():
         numbers["open"] = int(np.count_nonzero(undecided))
     if got.size == 0:
         return TensorVerdict(expected.name, "pass", "", numbers)
     worst = int(np.argmax(np.where(wrong, ratio, -1.0) if wrong.any() else ratio))
-    numbers |= {
-        "worst_ratio": float(ratio.flat[worst]),
-        "worst_ulp": float(np.max(np.nan_to_num(ulps, nan=np.inf))),
-        "worst_index": worst,
-    }
+    real = dtypes.is_float(expected.dtype)
+    numbers["worst_index"] = worst
+    if real and np.any(expected.bound):
+        numbers["worst_ratio"] = float(ratio.flat[worst])
+    if real or dtypes.is_integer(expected.dtype):
+        numbers["worst_ulp" if real else "worst_error"] = float(np.max(np.nan_to_num(error, nan=np.inf)))
     if not wrong.any():
         return TensorVerdict(expected.name, "implementation_defined" if undecided.all() else "pass", "", numbers)
     at = tuple(int(i) for i in np.unravel_index(worst, got.shape))
@@ -123,5 +126,5 @@ def _verdict(expected: Expected, got: Array, wrong: Array, ratio: Array, ulps: A
     )
     bound = np.broadcast_to(np.asarray(expected.bound, np.float64), got.shape)[at]
     if bound:
-        message += f" within {bound:.3g} ({numbers['worst_ratio']:.3g} times the bound)"
+        message += f" within {bound:.3g} ({float(ratio.flat[worst]):.3g} times the bound)"
     return TensorVerdict(expected.name, "mismatch", message, numbers)
