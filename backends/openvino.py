@@ -57,6 +57,10 @@ def translate(error: Exception, phase: Phase, *, accepted: bool = False) -> Back
     return RunError(text, phase=phase, code=code)
 
 
+RUNGS = {"f32": "fp32", "bf16": "bf16-in", "f16": "fp16-faithful"}
+"""Inference precision → rung of float32 models (docs/numerics.md)."""
+
+
 class OpenVinoBackend(Backend):
     """OpenVINO's plugins. Float32 is pinned to float32 arithmetic unless the option precision says otherwise."""
 
@@ -141,8 +145,8 @@ class OpenVinoDevice(Device):
 
     def capabilities(self) -> Capabilities:
         """Only what the pinned precision says; plugins list no operators, they answer `query_model` for one model."""
-        pinned = self.config.get("INFERENCE_PRECISION_HINT") == "f32"
-        return Capabilities(precision={"float32": "fp32"} if pinned else None, memory_kinds=frozenset({"host"}))
+        rung = RUNGS.get(self.config.get("INFERENCE_PRECISION_HINT", ""))
+        return Capabilities(precision={"float32": rung} if rung else None, memory_kinds=frozenset({"host"}))
 
     def compile(self, model: bytes, options: Options | None = None) -> Executable:
         config = {**self.config, **OpenVinoBackend().config(self.core, self.info.name, options)} if options else self.config

@@ -285,8 +285,10 @@ def visible(text: str) -> str:
 
 
 def vendor_excerpt(text: str) -> str:
-    """The first lines of a vendor's text that say something, at most `VENDOR_LIMIT` characters."""
+    """The first lines of a vendor's text that say something, at most `VENDOR_LIMIT` characters; not the Python stack that
+    faulthandler prints when a process dies, which only the adapter's author needs."""
     excerpt = ""
+    text = text.partition("Fatal Python error: ")[0]
     # A page is enough to find them in; vendor texts run to megabytes.
     for line in ESCAPES.sub("", text[:8192]).splitlines():
         line = visible(line)

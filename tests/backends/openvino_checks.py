@@ -35,7 +35,7 @@ def test_device_information_and_pinned_precision(device):
     assert device.capabilities().precision == {"float32": "fp32"}
     lowered = registry.load("openvino").open(info, {"precision": "bf16"})
     assert lowered.compile(models.add([4])).compiled.get_property("INFERENCE_PRECISION_HINT").get_type_name() == "bf16"
-    assert lowered.capabilities().precision is None
+    assert lowered.capabilities().precision == {"float32": "bf16-in"}
 
 
 def test_names_and_order_of_inputs_and_outputs(device):
