@@ -111,8 +111,8 @@ def test_another_interpreter(open_session, monkeypatch):
 
 def test_a_place_without_the_project(open_session, monkeypatch, tmp_path):
     monkeypatch.delenv("PYTHONPATH", raising=False)
-    with pytest.raises(DeviceGone, match="No module named 'backends'"):
-        open_session(place=f"popen//python={sys.executable}//chdir={tmp_path}")
+    with pytest.raises(DeviceGone, match="No module named 'backends'"):  # -S: nor what is installed in this environment
+        open_session(place=f"popen//python={sys.executable} -S//chdir={tmp_path}")
     with pytest.raises(DeviceGone, match=r"the worker did not start: .*/does/not/exist"):
         open_session(place="popen//python=/does/not/exist")
     with pytest.raises(ValueError, match="not an execnet spec"):
