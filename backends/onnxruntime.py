@@ -48,6 +48,9 @@ STATUS = re.compile(r"\[ONNXRuntimeError\] : \d+ : ([A-Z_]+) : ")
 NOT_ASSIGNED = "fallback to CPU EP has been explicitly disabled"
 """Of the error when the provider's own partitioner left nodes to the CPU (inference_session.cc)."""
 
+CLAIMED = "format as requested by"
+"""Of the error when a provider asked for its layout of a node and then did not take it (graph_partitioner.cc)."""
+
 OUT_OF_MEMORY = ("Failed to allocate memory", "bad_alloc", "out of memory")
 
 
@@ -55,7 +58,8 @@ def translate(error: Exception, phase: Phase) -> BackendError:
     """The interface's error for one of ONNX Runtime; `code` is its status name, `text` its message, verbatim.
 
     NOT_IMPLEMENTED while creating a session means that no kernel is registered for a node (onnxruntime_c_api.h).
-    EP_FAIL means that a provider had claimed the graph when it failed on it.
+    EP_FAIL means that a provider had claimed the graph when it failed on it; so does the error about nodes that were
+    inserted for a provider's layout and then not taken by it.
     """
     text = str(error)
     match = STATUS.search(text)
@@ -66,7 +70,7 @@ def translate(error: Exception, phase: Phase) -> BackendError:
         return RunError(text, phase=phase, code=code)
     if code == "NOT_IMPLEMENTED" or NOT_ASSIGNED in text:
         return Unsupported(text, code=code)
-    return CompileError(text, code=code, accepted=code == "EP_FAIL")
+    return CompileError(text, code=code, accepted=code == "EP_FAIL" or CLAIMED in text)
 
 
 class OnnxRuntimeBackend(Backend):

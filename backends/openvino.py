@@ -42,6 +42,9 @@ PINNED = ("CPU", "GPU")
 NO_CONVERSION = ("No conversion rule found for operations", "Unsupported data type")
 """How the ONNX frontend says that it has no translation for an operator or an element type."""
 
+NOT_SUPPORTED = ("is not supported", "Unsupported padding mode")
+"""How it declines an attribute's value, together with the code OpConversionFailure."""
+
 CODE = re.compile(r"FrontEnd API failed with (\w+)|^(NotImplemented|ParameterMismatch|GeneralError|NotFound)\b", re.MULTILINE)
 
 
@@ -153,9 +156,11 @@ class OpenVinoDevice(Device):
         try:
             graph = self.core.read_model(model)
         except Exception as error:
-            if any(words in str(error) for words in NO_CONVERSION):
-                raise Unsupported(str(error), code=translate(error, "compile").code) from error
-            raise translate(error, "compile") from error
+            translated = translate(error, "compile")
+            words = NO_CONVERSION + (NOT_SUPPORTED if translated.code == "OpConversionFailure" else ())
+            if any(part in translated.text for part in words):
+                raise Unsupported(translated.text, code=translated.code) from error
+            raise translated from error
         try:
             supported = self.core.query_model(graph, self.info.name, config)
         except Exception as error:

@@ -204,6 +204,36 @@ def resize(node: onnx.NodeProto, name: Names, opset: int) -> Nodes:
     yield copy
 
 
+def local_response(node: onnx.NodeProto, name: Names, opset: int) -> Nodes:
+    """LRN: the engine refuses even sizes; the window's mean of squares is then an average pool over the channels."""
+    attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
+    size = attributes["size"]
+    if size % 2:
+        yield node
+        return
+    x = node.input[0]
+    squares, flat, planes, pooled, mean, shape = (name(n) for n in ("squares", "flat", "planes", "pooled", "mean", "shape"))
+    rows, one, scaled, base, divisor = (name(n) for n in ("rows", "one", "scaled", "base", "divisor"))
+    numbers = {key: attributes.get(key, default) for key, default in (("alpha", 1e-4), ("beta", 0.75), ("bias", 1.0))}
+    labels = {key: name(key) for key in numbers}
+    for key, value in numbers.items():
+        yield helper.make_node("Constant", [], [labels[key]], value=numpy_helper.from_array(np.array(value, np.float32)))
+    yield _constant([0, 0, -1], rows)
+    yield _constant([1], one)
+    yield helper.make_node("Mul", [x, x], [squares])
+    yield helper.make_node("Reshape", [squares, rows], [flat])
+    yield helper.make_node("Unsqueeze", [flat, one], [planes])
+    before = (size - 1) // 2
+    pads = [before, 0, size - 1 - before, 0]
+    yield helper.make_node("AveragePool", [planes], [pooled], kernel_shape=[size, 1], pads=pads, count_include_pad=1)
+    yield helper.make_node("Shape", [x], [shape])
+    yield helper.make_node("Reshape", [pooled, shape], [mean])
+    yield helper.make_node("Mul", [mean, labels["alpha"]], [scaled])
+    yield helper.make_node("Add", [scaled, labels["bias"]], [base])
+    yield helper.make_node("Pow", [base, labels["beta"]], [divisor])
+    yield helper.make_node("Div", [x, divisor], list(node.output))
+
+
 INT64: dict[str, Replacement] = {
     "Div": divide,
     "Gemm": gemm,
@@ -218,6 +248,7 @@ INT64: dict[str, Replacement] = {
 
 FLOAT32: dict[str, Replacement] = {
     "GlobalMaxPool": global_maximum,
+    "LRN": local_response,
     "MaxPool": keep_nan,
     "ReduceMax": keep_nan,
     "ReduceMin": keep_nan,

@@ -23,14 +23,25 @@ def _ones(x: Array | None) -> Array | None:
     return None if x is None else np.ones_like(x)
 
 
-def _bound(magnitude: Array, roundings: Array | float, setting: Setting, factors: int = 2) -> Array:
-    """`factors` is how many converted inputs each product has. Infinite where a partial sum may overflow: then the order
-    of summation, which ONNX leaves open, decides between infinity, NaN and a number."""
+def _integral(inputs: tuple[Array | None, ...]) -> bool:
+    """Whether every finite element is an integer."""
+    return all(x is None or bool(np.all((x == np.rint(x)) | ~np.isfinite(x))) for x in inputs)
+
+
+def _bound(magnitude: Array, roundings: Array | float, setting: Setting, factors: int = 2, *, integral: bool = False) -> Array:
+    """E of one linear operator; `factors` is how many converted inputs each product has.
+
+    With `integral` operands every partial sum is an integer: no error at all while Σ|products| fits the significand
+    (EXACT_LATTICE). NaN where no bound exists (d·u ≥ 1). Infinite where a partial sum may overflow: then the order of
+    summation, which ONNX leaves open, decides between infinity, NaN and a number.
+    """
     gamma = setting.gamma(roundings)
     converted = (1 + setting.u_in) ** factors - 1
     with np.errstate(invalid="ignore"):
         e = gamma * magnitude + converted * magnitude * (1 + gamma)
-    e = np.where(magnitude == 0, 0.0, e + roundings * setting.eta)
+    e = np.where(np.isinf(gamma), np.nan, e + roundings * setting.eta)
+    precision = FLOATS[setting.arithmetic.inputs or setting.arithmetic.compute].precision
+    e = np.where(magnitude <= (2.0**precision if integral else 0.0), 0.0, e)
     return np.where(magnitude * (1 + gamma) > FLOATS[setting.arithmetic.compute].largest, np.inf, e)
 
 
@@ -39,7 +50,7 @@ def products(node: Node, setting: Setting) -> list[Array]:
     x, w, *bias = node.inputs
     magnitude = node.again([_absolute(x), _absolute(w), *(_absolute(b) for b in bias)])[0]
     terms = node.again([_ones(x), _ones(w)])[0]
-    return [_bound(magnitude, terms + len(bias), setting)]
+    return [_bound(magnitude, terms + len(bias), setting, integral=_integral(node.inputs))]
 
 
 def gemm(node: Node, setting: Setting) -> list[Array]:
@@ -48,15 +59,16 @@ def gemm(node: Node, setting: Setting) -> list[Array]:
     scale = {name: abs(node.attribute(name, 1.0)) for name in ("alpha", "beta")}
     magnitude = node.again([_absolute(a), _absolute(b), *(_absolute(x) for x in c)], **scale)[0]
     terms = node.again([_ones(a), _ones(b)], alpha=1.0, beta=1.0)[0]
-    held = 2 * setting.u_attribute * magnitude if set(scale.values()) - {1.0, 0.0} else 0.0
-    return [_bound(magnitude, terms + len(c) + 4, setting) + held]
+    plain = set(scale.values()) <= {1.0, 0.0}
+    held = 0.0 if plain else 2 * setting.u_attribute * magnitude
+    return [_bound(magnitude, terms + len(c) + 4, setting, integral=plain and _integral(node.inputs)) + held]
 
 
 def einsum(node: Node, setting: Setting) -> list[Array]:
     """Einsum: products of n operands have n − 1 roundings more."""
     magnitude = node.again([_absolute(x) for x in node.inputs])[0]
     terms = node.again([_ones(x) for x in node.inputs])[0]
-    return [_bound(magnitude, terms + len(node.inputs), setting, len(node.inputs))]
+    return [_bound(magnitude, terms + len(node.inputs), setting, len(node.inputs), integral=_integral(node.inputs))]
 
 
 def sums(node: Node, setting: Setting) -> list[Array]:
@@ -65,7 +77,7 @@ def sums(node: Node, setting: Setting) -> list[Array]:
     rest = node.inputs[len(data) :]
     magnitude = node.again([*(_absolute(x) for x in data), *rest])[0]
     terms = node.again([*(_ones(x) for x in data), *rest])[0]
-    return [_bound(magnitude, terms, setting, 1)]
+    return [_bound(magnitude, terms, setting, 1, integral=_integral(data))]
 
 
 def sum_of_squares(node: Node, setting: Setting) -> list[Array]:

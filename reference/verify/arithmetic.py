@@ -38,7 +38,7 @@ class Arithmetic:
     def input_roundoff(self, dtype: str) -> float:
         """Relative error that converting a tensor of `dtype` to the unit's input format adds; 0 where it fits."""
         own = FLOATS[dtype].unit_roundoff
-        unit = FLOATS[self.inputs or dtype].unit_roundoff
+        unit = FLOATS[self.inputs or self.compute].unit_roundoff
         return unit if unit > own else 0.0
 
 

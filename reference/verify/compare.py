@@ -35,7 +35,8 @@ class Expected:
     value: exact, float64 for reals. bound: half-width of the interval around it that a stored result must lie in; 0 asks for
     the rounded value itself. flushes: subnormal results may be zero.
     signed_zero: −0 and +0 differ. open: where ONNX leaves the result open; so is every
-    element whose bound is infinite, as where an intermediate result may overflow. interval: (lowest, highest) integer allowed.
+    element whose bound is infinite, as where an intermediate result may overflow. Where the bound is NaN, none can decide.
+    interval: (lowest, highest) integer allowed.
     """
 
     name: str
@@ -62,7 +63,8 @@ def compare(expected: Expected, got: Array) -> TensorVerdict:
         wrong, error = _exact(expected, got)
         ratio = np.where(wrong, np.maximum(error, 1.0), 0.0)
     undecided = np.zeros(got.shape, bool) if expected.open is None else np.broadcast_to(expected.open, got.shape)
-    undecided = undecided | np.isposinf(np.broadcast_to(np.asarray(expected.bound, np.float64), got.shape))
+    bound = np.broadcast_to(np.asarray(expected.bound, np.float64), got.shape)
+    undecided = undecided | np.isposinf(bound) | np.isnan(bound)
     return _verdict(
         expected, got, wrong & ~undecided, np.where(undecided, 0.0, ratio), np.where(undecided, 0, error), undecided
     )
@@ -117,6 +119,9 @@ def _verdict(expected: Expected, got: Array, wrong: Array, ratio: Array, error: 
         numbers["worst_ratio"] = float(ratio.flat[worst])
     if real or dtypes.is_integer(expected.dtype):
         numbers["worst_ulp" if real else "worst_error"] = float(np.max(np.nan_to_num(error, nan=np.inf)))
+    if not wrong.any() and np.isnan(expected.bound).any():
+        message = f"{expected.name}: no bound can decide {np.count_nonzero(np.isnan(expected.bound))} of {got.size} elements"
+        return TensorVerdict(expected.name, "inconclusive", message, numbers)
     if not wrong.any():
         return TensorVerdict(expected.name, "implementation_defined" if undecided.all() else "pass", "", numbers)
     at = tuple(int(i) for i in np.unravel_index(worst, got.shape))

@@ -106,6 +106,7 @@ def hard_swish(node: Node, setting: Setting) -> list[Array]:
     x, y, u = node.real(0), node.results[0], setting.u
     inner = (3 * np.abs(x) / 6 + 1) * u
     error = np.where(np.abs(x) > 3 + 8 * u, 0.0, np.abs(x) * inner) + 3 * u * np.abs(y)
+    error = np.where(6 * np.abs(x) > FLOATS[setting.arithmetic.compute].largest, np.inf, error)  # x·relu6(x + 3) overflows
     return _with_conversion(node, setting, error)
 
 

@@ -31,8 +31,6 @@ def delta_needed(node: Node, got: Array) -> float:
     """Largest |y − r − zp| − 1/2 over the unsaturated elements, not below 0: what a declared δ would have to be."""
     real = np.asarray(REAL[node.operator](*node.inputs, **node.attributes), np.float64)
     low, high = _range(node.output_types[0])
-    if got.shape != real.shape:
-        return float("inf")
     y = got.astype(np.float64)
     distance = np.abs(y - np.clip(real, low, high)) - 0.5
     distance = np.where(np.isfinite(real), distance, 0.0)

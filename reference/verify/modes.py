@@ -143,6 +143,9 @@ OVERFLOWING = frozenset(
 )
 """Operators whose bound is infinite on purpose where an intermediate sum may overflow, whatever the exact result is."""
 
+ROUNDED_INTEGERS = frozenset(["Mean", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMean", "Shrink"])
+"""Operators whose exact result on integers may be none; ONNX does not say how it is rounded, so both neighbours are right."""
+
 INTERVALS = frozenset(integers.REAL)
 SIGNED_ZERO = frozenset(
     [

@@ -61,17 +61,27 @@ def _nan_among_candidates(node: Node) -> Array | None:
 
 
 def _infinite_argument(node: Node) -> Array | None:
-    """Activations whose formula is inf·0 or inf/inf at infinity: ONNX's formula gives NaN, its limit is what is meant."""
+    """Activations whose formula is inf·0 at −inf (Softsign: inf/inf at both): it gives NaN, where its limit may be meant."""
     x = node.real(0)
-    return np.isinf(x) if np.isinf(x).any() else None
+    return np.isinf(x) if node.operator == "Softsign" else np.isneginf(x)
+
+
+def _infinite_line(node: Node) -> Array | None:
+    """Softmax and LogSoftmax of a line that holds +inf: exp(x − max) of the function body is NaN everywhere, the formula's
+    exp(x)/Σexp(x) only where x is +inf."""
+    x = node.real(0)
+    axis = int(node.attribute("axis", -1 if node.version >= 13 else 1))
+    axes = axis if node.version >= 13 else tuple(range(axis % max(1, x.ndim), x.ndim))
+    inside = np.isposinf(x).any(axes, keepdims=True) & ~np.isnan(x).any(axes, keepdims=True)
+    return inside & ~np.isposinf(x)
 
 
 def _absent_limit(node: Node) -> Array | None:
     """Clip-13's text says that absent limits are the type's largest finite numbers; its reference implementation and most
-    runtimes let infinities pass."""
+    runtimes let infinities pass. It is Min(max, Max(input, min)), which leaves NaN open too."""
     x = node.real(0)
     low, high = node.given(1), node.given(2)
-    return np.asarray((np.isposinf(x) & (not high)) | (np.isneginf(x) & (not low)))
+    return np.asarray((np.isposinf(x) & (not high)) | (np.isneginf(x) & (not low)) | np.isnan(x))
 
 
 def _aligned_by_scales(node: Node) -> Array | None:
@@ -90,7 +100,7 @@ def _aligned_by_scales(node: Node) -> Array | None:
 
 
 def _nan(node: Node) -> Array | None:
-    """QuantizeLinear and Sign of NaN; Relu of NaN, which is max(NaN, 0), see `_nan_among_candidates`."""
+    """QuantizeLinear and Sign of NaN; Relu, Celu and HardSigmoid of NaN, which are maxima, see `_nan_among_candidates`."""
     x = node.inputs[0]
     return np.isnan(x) if x is not None and x.dtype.kind == "f" else None
 
@@ -111,11 +121,14 @@ RULES: dict[str, Callable[[Node], Array | None]] = {
     "BitShift": _shift,
     "Cast": _cast,
     "CastLike": _cast,
+    "Celu": _nan,
     "Clip": _absent_limit,
     "Div": _divisor,
     "Gelu": _infinite_argument,
     "GlobalMaxPool": _nan_among_candidates,
+    "HardSigmoid": _nan,
     "HardSwish": _infinite_argument,
+    "LogSoftmax": _infinite_line,
     "Max": _nan_among_candidates,
     "MaxPool": _nan_among_candidates,
     "Min": _nan_among_candidates,
@@ -128,6 +141,7 @@ RULES: dict[str, Callable[[Node], Array | None]] = {
     "Relu": _nan,
     "Resize": _aligned_by_scales,
     "Sign": _nan,
+    "Softmax": _infinite_line,
     "Softsign": _infinite_argument,
     "Swish": _infinite_argument,
     "TopK": _nan_along_axis,

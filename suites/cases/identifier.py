@@ -340,9 +340,11 @@ def _recipe(text: str | None, main: str, needed: bool) -> str | None:
         raise CaseIdError(f"field in:{text}: there is no tensor to fill; expected the field to be left out")
     if text not in RECIPES:
         raise CaseIdError(f"field in:{text}: unknown recipe; the nearest are {nearest(text, RECIPES)}")
-    if not dtypes.is_float(main) and RECIPES[text].integers is None:
-        usable = ", ".join(name for name, recipe in RECIPES.items() if recipe.integers is not None)
-        raise CaseIdError(f"field in:{text}: a recipe of floating-point types only, not of {main}; expected one of {usable}")
+    kind = "reals" if dtypes.is_float(main) or main.startswith("complex") else "integers"
+    if getattr(RECIPES[text], kind) is None:
+        usable = ", ".join(name for name, recipe in RECIPES.items() if getattr(recipe, kind) is not None)
+        other = "floating-point" if kind == "integers" else "integer"
+        raise CaseIdError(f"field in:{text}: a recipe of {other} types only, not of {main}; expected one of {usable}")
     return text
 
 

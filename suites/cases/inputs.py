@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from reference import dtypes
 from suites.cases.node import Node, Parameter, Tensor
-from suites.cases.recipes import RECIPES, Draw, carrier, small_integers
+from suites.cases.recipes import RECIPES, Draw, carrier, normal, small_integers
 from suites.cases.roles import role_of
 
 Array = NDArray[Any]
@@ -31,10 +31,10 @@ def generate(id: str, node: Node, tensor: Tensor) -> Array:
     if tensor.dtype == "str":
         return np.array([f"s{word % 997}" for word in draw.words(n).tolist()], object).reshape(tensor.shape)
     if tensor.dtype.startswith("complex"):
-        parts = recipe.reals(draw, 2 * n, "float32", node).reshape(*tensor.shape, 2)
+        parts = (recipe.reals or normal)(draw, 2 * n, "float32", node).reshape(*tensor.shape, 2)
         return (parts[..., 0] + 1j * parts[..., 1]).astype(tensor.dtype)
     if dtypes.is_float(tensor.dtype):
-        values = recipe.reals(draw, n, tensor.dtype, node)
+        values = (recipe.reals or normal)(draw, n, tensor.dtype, node)
     elif tensor.dtype == "bool":
         values = draw.below(n, 2)
     else:

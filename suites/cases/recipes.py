@@ -93,7 +93,7 @@ def _prime_below(n: int) -> int:
 # Recipes for floating-point types: (draw, n, dtype, node) → float64, rounded to the type by the caller.
 
 
-def _normal(draw: Draw, n: int, dtype: str, node: Node) -> Array:
+def normal(draw: Draw, n: int, dtype: str, node: Node) -> Array:
     return draw.normal(n)
 
 
@@ -110,6 +110,11 @@ def _tiny(draw: Draw, n: int, dtype: str, node: Node) -> Array:
 def _uniform(draw: Draw, n: int, dtype: str, node: Node) -> Array:
     """Uniform in [-4, 4)."""
     return draw.fraction(n) * 8 - 4
+
+
+def _wide(draw: Draw, n: int, dtype: str, node: Node) -> Array:
+    """Uniform in [-40, 40): where exp, and what is made of it, is tiny or huge."""
+    return draw.fraction(n) * 80 - 40
 
 
 def _positive(draw: Draw, n: int, dtype: str, node: Node) -> Array:
@@ -251,12 +256,12 @@ Generator = Callable[[Draw, int, str, Node], Array]
 class Recipe:
     """How values are spread: for floating-point types and for integer types (None: the recipe is not for those)."""
 
-    reals: Generator
+    reals: Generator | None
     integers: Generator | None = None
 
 
 RECIPES: Mapping[str, Recipe] = {
-    "normal": Recipe(_normal, small_integers),
+    "normal": Recipe(normal, small_integers),
     "grid": Recipe(_grid),
     "uniform": Recipe(_uniform, _every_integer),
     "index": Recipe(_index, _index_integers),
@@ -267,6 +272,8 @@ RECIPES: Mapping[str, Recipe] = {
     "unit": Recipe(_unit),
     "half": Recipe(_half),
     "tiny": Recipe(_tiny),
+    "wide": Recipe(_wide),
+    "wrap": Recipe(None, _every_integer),  # as uniform, but roles.headroom leaves the values as they are
     "zero": Recipe(_zero, _zero_integers),
 }
 

@@ -153,12 +153,12 @@ def power_exponent(values: Array, draw: Draw, node: Node, tensor: Tensor) -> Arr
 
 
 def headroom(bits: Callable[[int, int], int]) -> Role:
-    """Integers shifted right until no result of the operator overflows, since ONNX defines no overflow: by
-    `bits(width, K)` bits for a type of `width` value bits and sums of K terms. Floating-point values stay.
+    """Integers shifted right until no result of the operator overflows: by `bits(width, K)` bits for a type of `width`
+    value bits and sums of K terms. Recipe wrap is there to overflow, and floating-point values stay.
     """
 
     def role(values: Array, draw: Draw, node: Node, tensor: Tensor) -> Array:
-        if not _is_integer(tensor) or node.recipe == "lattice":
+        if not _is_integer(tensor) or node.recipe in ("lattice", "wrap"):
             return values
         terms = TERMS[node.operator](node)[0] if node.operator in TERMS else 1
         width = integer_range(tensor.dtype)[1].bit_length()
@@ -185,7 +185,7 @@ def _sum_of_products(width: int, terms: int) -> int:
 
 def minuend(values: Array, draw: Draw, node: Node, tensor: Tensor) -> Array:
     """One bit of headroom; unsigned types get their upper half, so that no difference is negative."""
-    if not _is_integer(tensor):
+    if not _is_integer(tensor) or node.recipe == "wrap":
         return values
     shifted: Array = values >> np.array(1, values.dtype)
     if not tensor.dtype.startswith("uint") or node.recipe == "lattice":

@@ -16,6 +16,8 @@ CASES = (
     Row(f"{_OLD} {_NEW} Relu-14", "f16", "normal special", _X),
     Row(f"{_NEW} Relu-14", "bf16 f64", "normal", "x:3x5x7"),
     Row("Relu-14", "i8 i16 i32 i64", "extreme", _X),
+    Row("Softplus-1 Mish-18 Elu-6 Selu-6 Sigmoid-13 Gelu-20", "f32 f16", "wide", _X),
+    Row("Tanh-13", "f32 f16", "wide", "input:2x3x5x7"),
     Row("Softsign-1 Tanh-13", "f32", "normal grid special extreme", "input:2x3x5x7"),
     Row("Softsign-1 Tanh-13", "f32", "uniform", "input:scalar input:11 input:0x3"),
     Row("Softsign-1 Tanh-13", "f16", "normal special", "input:2x3x5x7"),

@@ -9,7 +9,7 @@ _GATHER = (
     "data:5x7x3.indices:4 data:5x7x3.indices:2x3.axis:1 data:5x7x3.indices:2x3.axis:-1 "
     "data:5x7x3.indices:scalar.axis:1 "
     "data:5x7.indices:3x2:i32 data:11.indices:2x3 data:5x7.indices:0 "
-    "data:5x7.indices:4.axis:1.const:indices data:101x17.indices:3x5.const:data"
+    "data:5x7.indices:4.axis:1.const:indices data:5x7.indices:0.const:indices data:101x17.indices:3x5.const:data"
 )
 _GATHER_ELEMENTS = (
     "data:3x5x7.indices:2x5x7 data:3x5x7.indices:3x4x7.axis:1 data:3x5x7.indices:3x5x9.axis:-1 "

@@ -66,6 +66,7 @@ CASES = (
         "normal grid",
         "x:2x7x5x3.size:3 x:1x5x3x7.alpha:1e-1.beta:5e-1.bias:2.size:5 x:1x3x5x7.alpha:1.size:1 x:2x6x3x7.alpha:3e-1.size:3",
     ),
+    Row("LRN-13", "f32", "normal", "x:2x6x11.alpha:3e-1.size:4"),
     Row("LRN-13", "f16 f64", "normal", "x:2x7x5x3.alpha:1e-1.size:3"),
     Row(
         "LpNormalization-1",

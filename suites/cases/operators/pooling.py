@@ -35,6 +35,12 @@ _INDICES = (
 )
 
 CASES = (
+    Row(
+        "AveragePool-19",
+        "f32 f16",
+        "normal",
+        "x:2x1x7x5.kernel_shape:3_3.pads:1_1_1_1 x:1x16x24x24.kernel_shape:3_3.pads:1_1_1_1",
+    ),
     Row("AveragePool-19", "f32", "normal grid", f"{_WINDOWS} {_MORE} {_INCLUDING}"),
     Row("AveragePool-19", "f32 f16", "lattice", _POWERS_OF_TWO),
     Row("AveragePool-19", "f32", "special", "x:2x3x9x11.kernel_shape:3_3.pads:1_1_1_1.strides:2_2"),

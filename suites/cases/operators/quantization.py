@@ -36,6 +36,7 @@ def _convolutions(weights: str = "") -> str:
             line("2x3x8x9", "5x3x3x3", "scalar", ".b:5", ".pads:1_1_1_1"),
             line("1x3x9x11", "4x3x3x2", "4", ".b:4", ".pads:1_0_2_1.strides:2_3"),
             line("1x6x7x9", "6x1x3x3", "6", "", ".pads:1_1_1_1.group:6"),
+            line("1x6x7x9", "3x2x3x3", "3", ".b:3", ".group:3"),
             line("1x16x5x3", "7x16x1x1", "scalar", ".b:7", ""),
         )
     )

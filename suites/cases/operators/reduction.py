@@ -71,13 +71,14 @@ CASES = (
     ),
     Row("CumSum-14", "f16 bf16", "normal lattice", "x:3x5x7.axis:1"),
     Row("CumSum-14", "f64 i32 i64", "normal", "x:3x5x7.axis:1 x:3x5x7.axis:0.exclusive:1.reverse:1"),
+    Row("CumSum-14", "i32 i64", "uniform", "x:3x5x7.axis:1"),
     Row(
         "TopK-11",
         "f32",
         "normal lattice",
         "x:3x5x7.k:3 x:3x5x7.k:2.axis:1 x:3x5x7.k:4.axis:-1.largest:0 x:11.k:11 x:3x5x7.k:1.axis:0",
     ),
-    Row("TopK-11", "f32", "normal", "x:3x257.k:5 x:3x5x7.k:3.feed:k x:3x5.k:0"),
+    Row("TopK-11", "f32", "normal", "x:3x257.k:5 x:3x5x7.k:3.feed:k x:3x5.k:1"),
     Row("TopK-11", "f16", "normal", "x:3x5x7.k:3 x:3x5x7.k:2.axis:1.largest:0"),
     Row("TopK-11", "f64 i32 i64 i8 u8", "normal", "x:3x5x7.k:3.axis:1"),
 )
