@@ -1,0 +1,49 @@
+"""What the documentation says exists."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from suites.cases import operators
+from suites.requirement import catalogue
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def pages() -> list[Path]:
+    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    targets = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+    missing = [t for t in targets if "://" not in t and not (page.parent / t).exists()]
+    assert not missing
+
+
+def test_minimal_cases_of_findings_are_in_the_suite() -> None:
+    text = (ROOT / "docs" / "findings.md").read_text(encoding="utf-8")
+    ids = re.findall(r"^\| [A-Z]+-\d+ \|[^\n]*?\| `([^`]+)` \|", text, re.MULTILINE)
+    assert len(ids) > 70
+    assert not [case_id for case_id in ids if case_id not in operators.ALL]
+
+
+def test_options_of_the_readme_exist(pytestconfig: pytest.Config) -> None:
+    known = set(re.findall(r'"(--[a-z-]+)"', (ROOT / "suites" / "options.py").read_text(encoding="utf-8")))
+    own = {"--junit-xml"}  # pytest's
+    used = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", (ROOT / "README.md").read_text(encoding="utf-8")))
+    assert used <= known | own
+
+
+def test_every_requirement_has_a_test_and_every_test_a_requirement() -> None:
+    used: set[str] = set()
+    for path in (ROOT / "suites").glob("test_*.py"):
+        text = path.read_text(encoding="utf-8")
+        named = re.findall(r'^@requirement\("([^"]+)"\)', text, re.MULTILINE)
+        assert len(named) == len(re.findall(r"^def test_", text, re.MULTILINE)), path.name
+        used.update(named)
+    assert used == catalogue().keys()
+    assert all(entry["level"] in ("mandatory", "optional") and entry["source"] for entry in catalogue().values())
