@@ -12,6 +12,7 @@ import inspect
 import sys
 import traceback
 import types
+from collections.abc import Iterable
 from pathlib import Path
 
 from backends.interface import Backend
@@ -47,10 +48,10 @@ def names() -> list[str]:
     return [*BUILT_IN, *sorted(_entry_points())]
 
 
-def available() -> list[Row]:
-    """One row per known backend, without loading vendor libraries."""
+def available(further: Iterable[str] = ()) -> list[Row]:
+    """One row per known backend and per spec of `further`, without loading vendor libraries."""
     rows = []
-    for name in names():
+    for name in dict.fromkeys([*names(), *further]):
         try:
             backend = load(name)
         except BackendNotFound as error:

@@ -51,9 +51,12 @@ def header(
     device: object,
     capabilities: object = None,
     fingerprint: Mapping[str, Any] | None = None,
+    precision: Mapping[str, str] | None = None,
+    inferred: Sequence[str] = (),
     options: Mapping[str, Any] | None = None,
     command: Sequence[str] | None = None,
     collected: int = 0,
+    selection: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """A header line as JSON types.
 
@@ -71,9 +74,10 @@ def header(
         "device": plain(device, notes),
         "capabilities": plain(capabilities if capabilities is not None else {}, notes),
         "fingerprint": plain(fingerprint or {}, notes),
+        "precision": {"rungs": dict(precision or {}), "inferred": sorted(inferred)},
         "options": {str(key): shorten(str(value)) for key, value in (options or {}).items()},
         "environment": environment(),
-        "selection": {"collected": collected},
+        "selection": {"collected": collected, "options": plain(selection or {}, notes)},
     }
 
 

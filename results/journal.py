@@ -204,7 +204,7 @@ def read(path: str | os.PathLike[str]) -> Journal:
 
 HEADER_FIELDS = (
     *("schema", "suite", "command", "started", "backend", "device"),
-    *("capabilities", "fingerprint", "options", "environment", "selection"),
+    *("capabilities", "fingerprint", "precision", "options", "environment", "selection"),
 )
 RESTORE = "the file was edited or damaged: restore it, or remove that line"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 import os
 import re
 import textwrap
@@ -26,6 +27,8 @@ OUTCOME_COLOUR: dict[str, Colour] = {"passed": "green", "failed": "red", "skippe
 ASCII_SIGNS = {"…": "...", "·": "|"}
 
 VENDOR_LIMIT = 200  # characters of vendor text shown; the journal has all of it
+REASON_LIMIT = 400  # characters of a reason shown
+SKIP_GROUPS = 8  # kinds of skipped cases named
 IN_FLIGHT_LIMIT = 5
 
 # Options that a failing case needs again to fail in the same way.
@@ -120,6 +123,7 @@ def summarise(
         _device(header, layout),
         _families(records, layout),
         _verdicts(header, records, layout),
+        _skipped(records, layout),
         _failures(header, records, layout),
         _ending(in_flight, stopped, layout),
         f"Journal: {os.fspath(path)}" if path else "",
@@ -134,6 +138,9 @@ def _device(header: Mapping[str, Any], layout: Layout) -> str:
     for field in ("firmware", "driver", "runtime", "compiler", "power_mode"):
         if device.get(field):
             words.append(f"{field.replace('_', ' ')} {device[field]}")
+    precision = header.get("precision", {"rungs": {}, "inferred": []})
+    for dtype, rung in precision["rungs"].items():
+        words.append(f"{dtype} as {rung}{' (inferred)' if dtype in precision['inferred'] else ''}")
     suite = header["suite"]
     commit = str(suite.get("commit") or "")[:10]
     version = f"NPU-CTS {suite.get('version', '')}" + (f" ({commit}{'+' if suite.get('dirty') else ''})" if commit else "")
@@ -212,6 +219,16 @@ def _verdicts(header: Mapping[str, Any], records: Sequence[Record], layout: Layo
     return layout.flow([*items, total], "Verdicts: ")
 
 
+def _skipped(records: Sequence[Record], layout: Layout) -> str:
+    """What was skipped, by verdict and operator, the most frequent first."""
+    kinds = Counter((r.verdict, r.operator or r.id) for r in records if r.outcome == "skipped")
+    if not kinds:
+        return ""
+    items = [f"{operator} {count} {verdict}" for (verdict, operator), count in kinds.most_common(SKIP_GROUPS)]
+    rest = len(kinds) - SKIP_GROUPS
+    return layout.flow([*items, *([f"{_count(rest, 'more kind')}, all in the journal"] if rest > 0 else [])], "Skipped: ")
+
+
 @functools.lru_cache(maxsize=4096)
 def normalised(reason: str) -> str:
     """A reason without its numbers, so that the same fault at other sizes reads the same."""
@@ -257,9 +274,9 @@ def _group(header: Mapping[str, Any], group: Sequence[Record], layout: Layout) -
     record = group[0]
     lines = [f"{layout.paint(record.verdict.value, 'red', 'bold')}  {layout.paint(record.id, 'bold')}"]
     details = [
-        ("", _cut(record.reason)),
+        ("", _cut(record.reason, REASON_LIMIT)),
         ("worst error: ", worst_error(record)),
-        ("vendor: ", " ".join(filter(None, (visible(record.vendor.code), vendor_excerpt(record.vendor.text))))),
+        ("vendor: ", _vendor(record)),
         ("exit: ", visible(record.exit)),
         *(("diagnosis: ", _cut(line)) for line in record.diagnosis[:1]),
         *(("rerun: ", f"{record.rerun.verdict} in a fresh worker") for _ in [0] if record.rerun),
@@ -271,9 +288,9 @@ def _group(header: Mapping[str, Any], group: Sequence[Record], layout: Layout) -
     return "\n".join(lines)
 
 
-def _cut(text: str) -> str:
-    text = visible(text[: 4 * VENDOR_LIMIT])
-    return text if len(text) <= VENDOR_LIMIT else text[: VENDOR_LIMIT - 1].rstrip() + "…"
+def _cut(text: str, limit: int = VENDOR_LIMIT) -> str:
+    text = visible(text[: 4 * limit])
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 
 def visible(text: str) -> str:
@@ -282,6 +299,13 @@ def visible(text: str) -> str:
     if not text.isprintable():
         text = "".join(" " if unicodedata.category(sign)[0] in "CZ" else sign for sign in text)
     return " ".join(text.split())
+
+
+def _vendor(record: Record) -> str:
+    """The vendor's code and text, the text only as far as the reason does not quote it already."""
+    excerpt = vendor_excerpt(record.vendor.text)
+    quoted = "".join(excerpt.replace(" / ", " ").split())[:60] in "".join(record.reason.split())
+    return " ".join(filter(None, (visible(record.vendor.code), "" if quoted else excerpt)))
 
 
 def vendor_excerpt(text: str) -> str:
@@ -306,7 +330,7 @@ def worst_error(record: Record) -> str:
         return ""
     name, numbers = max(wrong.items(), key=lambda entry: entry[1].get("worst_ratio", 0.0))
     words = {"worst_ratio": "{:.4g} times the bound", "worst_ulp": "{:.4g} ulp", "worst_error": "off by {:.4g}"}
-    said = [text.format(numbers[key]) for key, text in words.items() if key in numbers]
+    said = [text.format(numbers[key]) for key, text in words.items() if math.isfinite(numbers.get(key, math.inf))]
     return f"{', '.join(said)} in {visible(name)}" if said else ""
 
 

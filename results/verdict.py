@@ -313,13 +313,13 @@ FAILED: tuple[Literal["failed"], Literal["failure"], Literal[1]] = ("failed", "f
 SKIPPED: tuple[Literal["skipped"], Literal["skipped"], Literal[0]] = ("skipped", "skipped", 0)
 
 OUTCOME: dict[Verdict, Outcome] = {
-    Verdict.PASS: Outcome(*PASSED, "Right, at the declared precision."),
+    Verdict.PASS: Outcome(*PASSED, "Right, at the precision that the device declares or was found to have."),
     Verdict.PASS_REDUCED: Outcome(*PASSED, "Right at a lower rung of precision, which the device declares."),
     Verdict.COMPILED: Outcome(*PASSED, "Compile-only evidence: it compiles; nothing ran."),
     Verdict.IMPLEMENTATION_DEFINED: Outcome(*PASSED, "ONNX leaves the value open; what the device gave is recorded."),
     Verdict.CRASH: Outcome(*FAILED, "The process that held the device died."),
     Verdict.TIMEOUT: Outcome(*FAILED, "No answer within the deadline of the phase."),
-    Verdict.MISMATCH: Outcome(*FAILED, "A result outside the derived tolerance."),
+    Verdict.MISMATCH: Outcome(*FAILED, "A result outside the derived tolerance, or a requirement that is not met."),
     Verdict.RUN_ERROR: Outcome(*FAILED, "No result came: the run failed, memory ran out or the device was lost."),
     Verdict.COMPILE_ERROR: Outcome(*FAILED, "The compiler failed on something that it had not declined."),
     Verdict.OVERCLAIM: Outcome(*FAILED, "The capability file or the runtime's query claims it, then it cannot."),

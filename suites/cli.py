@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from results import journal
+from results import header, journal
 
 USAGE = """\
 usage: npu-cts run [pytest options] [--backend X] …   run the suites (npu-cts run --help lists the options)
        npu-cts backends                               what can run here, and why not
        npu-cts validate JOURNAL…                      check journals against their schema
+       npu-cts --version
 """
 
 
@@ -26,6 +27,9 @@ def main(arguments: list[str] | None = None) -> int:
             return run(["--list-backends"])
         case ["validate", first, *rest]:
             return validate([first, *rest])
+        case ["--version"]:
+            print(f"npu-cts {header.suite()['version']}")
+            return 0
         case ["-h" | "--help"]:
             print(USAGE, end="")
             return 0

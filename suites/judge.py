@@ -53,7 +53,8 @@ def judge(run: Run, seen: Observation) -> Judgement:
     reasons = [t.message for t in tensors if t.status == worst and t.message]
     if decision.verdict is Verdict.FALLBACK:
         reasons = [f"ran elsewhere: {', '.join(off_device)}"]
-    story = reasons or [seen.exit or " ".join(seen.error.split())[:300]]
+    ended = f"{seen.exit} in phase {seen.phase}" if seen.exit and " in phase " not in seen.exit else seen.exit
+    story = reasons or [ended or " ".join(seen.error.split())[:300]]
     reason = "; ".join(part for part in (*story, *([] if reasons else [decision.reason])) if part)
     return Judgement(
         decision.verdict,

@@ -26,6 +26,7 @@ from suites.judge import outcome
 
 STATE = pytest.StashKey[RunState]()
 RECORDER = pytest.StashKey[recording.Recorder]()
+RESUMED = pytest.StashKey[dict[str, Record]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -35,6 +36,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "requirement(id): the requirement of suites/requirements.toml that the test proves")
     config.addinivalue_line("markers", "cases(ids): the case ids that the test runs")
+    recording.take_over_selection(config)
     if config.option.backend is not None:
         _backend(config)
     if _narrowed(config):
@@ -44,7 +46,9 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_cmdline_main(config: pytest.Config) -> int | None:
     if not config.option.list_backends:
         return None
-    rows = [(row.name, row.needs, "yes" if row.usable else "no", row.reason or "") for row in registry.available()]
+    asked = [config.option.backend] if config.option.backend else []
+    found = registry.available(asked)
+    rows = [(row.name, row.needs, "yes" if row.usable else "no", row.reason or "") for row in found]
     print(tabulate(rows, ["backend", "needs", "runs here", "why not"], tablefmt="simple", maxcolwidths=[None, 40, None, 60]))
     return int(pytest.ExitCode.OK)
 
@@ -103,6 +107,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     if config.option.collectonly or not ours:
         return
     _compact(config)
+    config.stash[RESUMED] = recording.previous(config)
     config.stash[STATE] = _open(config)
     if not hasattr(config, "workerinput"):
         _record(config, config.stash[STATE], len(ours))
@@ -156,8 +161,10 @@ def _record(config: pytest.Config, state: RunState, collected: int) -> None:
         "capabilities": state.session.capabilities,
         "fingerprint": state.session.fingerprint,
         "options": options.backend_options(config),
-        "command": ["pytest", *map(str, config.invocation_params.args)],
+        "precision": state.precision.rungs,
+        "inferred": sorted(state.precision.inferred),
         "collected": collected,
+        "selection": recording.selection_of(config),
     }
     try:
         recorder = recording.Recorder.open(config, facts, sync=state.session.info.kind != "simulated")
@@ -223,9 +230,12 @@ def pytest_runtest_makereport(
     if record.verdict is Verdict.NOT_RUN:  # a lost device ends the test by an exception; it is no fault of the test's
         report.outcome = "skipped"
         report.longrepr = (str(item.path), item.location[1] or 0, record.reason)
-    record = dataclasses.replace(record, test=item.nodeid, requirement=marker.args[0])
+    record = dataclasses.replace(record, test=recording.canonical(item.nodeid), requirement=marker.args[0])
     report.npu_cts = record.to_json()  # type: ignore[attr-defined]
-    item.user_properties.append(("verdict", record.verdict.value))  # JUnit reads it off the teardown's report
+    item.user_properties.append(("verdict", record.verdict.value))  # JUnit reads them off the teardown's report
+    if item.config.stash.get(STATE, None) is not None:
+        info = item.config.stash[STATE].session.info
+        item.user_properties.append(("device", f"{info.backend} {info.name} ({info.kind})"))
     return report
 
 
@@ -241,7 +251,7 @@ def _record_of(item: pytest.Item, call: pytest.CallInfo[Any]) -> Record:
     if error is None:
         return _bare(item, Verdict.PASS, "")
     if isinstance(error, pytest.skip.Exception):
-        return _bare(item, Verdict.NOT_RUN, str(error))
+        return _bare(item, Verdict.INCONCLUSIVE, str(error))
     if isinstance(error, AssertionError) and not selection.id_of(item):
         return _bare(item, Verdict.MISMATCH, _one_line(error))
     return _bare(item, Verdict.HARNESS_ERROR, _one_line(error))
@@ -249,8 +259,7 @@ def _record_of(item: pytest.Item, call: pytest.CallInfo[Any]) -> Record:
 
 def _resumed(item: pytest.Item) -> Record | None:
     """The record that a resumed journal already holds for this test."""
-    recorder = item.config.stash.get(RECORDER, None)
-    return recorder.before(item.nodeid) if recorder is not None else None
+    return item.config.stash.get(RESUMED, {}).get(recording.canonical(item.nodeid))
 
 
 def _one_line(error: BaseException | None) -> str:

@@ -39,6 +39,10 @@ def select(config: pytest.Config, ids: Sequence[str]) -> list[str]:
 
 def check(config: pytest.Config, ids: Sequence[str], families: Iterable[str]) -> None:
     """Raises UsageError for a name that no case has, and for a malformed --case."""
+    if config.option.case and any(
+        given is not None for given in (config.option.ops, config.option.dtype, config.option.family)
+    ):
+        raise pytest.UsageError("--case names the cases itself; leave out --ops, --dtype and --family")
     for case_id in config.option.case:
         try:
             parse(case_id)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from reference.verify import RUNGS
 from suites.device import DeviceUnderTest
 from suites.precision import infer_float32
@@ -19,7 +21,9 @@ def test_identity(device: DeviceUnderTest) -> None:
 
 @requirement("DEV-002")
 def test_exact_convolution(device: DeviceUnderTest) -> None:
-    assert device.fingerprint["conv"] is not False, "a convolution of small integers is wrong on a device just opened"
+    if device.fingerprint["conv"] is None:
+        pytest.skip("the device declines a float32 convolution")
+    assert device.fingerprint["conv"], "a convolution of small integers is wrong on a device just opened"
 
 
 @requirement("DEV-003")
@@ -27,6 +31,6 @@ def test_declared_precision(device: DeviceUnderTest) -> None:
     declared = (device.capabilities.precision or {}).get("float32")
     found = infer_float32(device.fingerprint)
     if declared is None or found is None:
-        return  # nothing is declared, or the device runs no float32: nothing can be contradicted
+        pytest.skip("nothing is declared about float32" if declared is None else "the device declines the probe's models")
     order = list(RUNGS)
     assert order.index(found) <= order.index(declared), f"float32 is declared as {declared}, but the probe finds {found}"

@@ -118,7 +118,7 @@ def _verdict(expected: Expected, got: Array, wrong: Array, ratio: Array, error: 
     if real and np.any(expected.bound):
         numbers["worst_ratio"] = float(ratio.flat[worst])
     if real or dtypes.is_integer(expected.dtype):
-        numbers["worst_ulp" if real else "worst_error"] = float(np.max(np.nan_to_num(error, nan=np.inf)))
+        numbers["worst_ulp" if real else "worst_error"] = float(np.max(np.where(np.isnan(error), np.inf, error)))
     if not wrong.any() and np.isnan(expected.bound).any():
         message = f"{expected.name}: no bound can decide {np.count_nonzero(np.isnan(expected.bound))} of {got.size} elements"
         return TensorVerdict(expected.name, "inconclusive", message, numbers)
@@ -126,10 +126,12 @@ def _verdict(expected: Expected, got: Array, wrong: Array, ratio: Array, error: 
         return TensorVerdict(expected.name, "implementation_defined" if undecided.all() else "pass", "", numbers)
     at = tuple(int(i) for i in np.unravel_index(worst, got.shape))
     message = (
-        f"{expected.name}: {numbers['wrong']} of {got.size} elements outside their bound; worst at {list(at)}: "
+        f"{expected.name}: {numbers['wrong']} of {got.size} elements wrong; worst at {list(at)}: "
         f"got {got[at]!s}, expected {expected.value[at]!s}"
     )
-    bound = np.broadcast_to(np.asarray(expected.bound, np.float64), got.shape)[at]
-    if bound:
-        message += f" within {bound:.3g} ({float(ratio.flat[worst]):.3g} times the bound)"
+    bound = float(np.broadcast_to(np.asarray(expected.bound, np.float64), got.shape)[at])
+    if bound and np.isfinite(ratio.flat[worst]):
+        message += f" within {bound:.3g} ({ratio.flat[worst]:.3g} times the bound)"
+    elif not bound and expected.interval is None:
+        message += " exactly"
     return TensorVerdict(expected.name, "mismatch", message, numbers)

@@ -34,7 +34,7 @@ from suites.cases.case import Case
 from suites.cases.errors import CaseIdError
 from suites.cases.node import Node, Parameter, Tensor
 from suites.cases.recipes import RECIPES, integer_range
-from suites.cases.schema import DOMAINS, DTYPE_ATTRIBUTES, RESERVED, Formal, Schema, SchemaError, nearest, schema
+from suites.cases.schema import DOMAINS, DTYPE_ATTRIBUTES, RESERVED, Formal, Schema, SchemaError, schema
 
 LONGEST = 1000
 """Characters of an id."""
@@ -339,7 +339,7 @@ def _recipe(text: str | None, main: str, needed: bool) -> str | None:
     if not needed:
         raise CaseIdError(f"field in:{text}: there is no tensor to fill; expected the field to be left out")
     if text not in RECIPES:
-        raise CaseIdError(f"field in:{text}: unknown recipe; the nearest are {nearest(text, RECIPES)}")
+        raise CaseIdError(f"field in:{text}: unknown recipe; there are {', '.join(RECIPES)}")
     kind = "reals" if dtypes.is_float(main) or main.startswith("complex") else "integers"
     if getattr(RECIPES[text], kind) is None:
         usable = ", ".join(name for name, recipe in RECIPES.items() if getattr(recipe, kind) is not None)

@@ -113,7 +113,7 @@ MALFORMED = {
     f"{CONV}.in:normal.group:1": "field in:normal: not the canonical spelling or order",
     f"{CONV}.group:99999999999999999999.in:normal": "expected whole numbers of 64 bits",
     CONV: "missing field in:RECIPE; expected one of normal, grid",
-    f"{CONV}.in:normale": "field in:normale: unknown recipe; the nearest are normal",
+    f"{CONV}.in:normale": "field in:normale: unknown recipe; there are normal, grid",
     f"{CONV}.const:w_x.in:normal": "field const:w_x: expected some of x, w, in this order, joined by _",
     f"{CONV}.const:b.in:normal": "field const:b: expected some of x, w, in this order",
     f"{CONV}.feed:w.in:normal": "field feed:w: expected some of none",

@@ -101,6 +101,7 @@ def test_types_select_by_short_and_long_name(tmp_path, name):
         (["--dtype", "f23"], ["f23"]),
         (["--family", "elementwize"], ["elementwise"]),
         (["--resume", "nothing.jsonl"], ["nothing.jsonl"]),
+        (["--case", ADD, "--ops", "Add"], ["--case", "--ops"]),
     ],
 )
 def test_bad_input_is_a_usage_error_in_one_line(tmp_path, arguments, words):
@@ -139,14 +140,92 @@ def test_a_read_only_results_folder_is_named(tmp_path):
 def test_a_journal_of_a_newer_schema_is_refused(tmp_path):
     run("--case", ADD, results=tmp_path)
     (path,) = tmp_path.glob("*.jsonl")
-    lines = path.read_text().splitlines()
-    head = json.loads(lines[0])
-    head["schema"] += 1
-    path.write_text("\n".join([json.dumps(head), *lines[1:]]) + "\n")
+    changed(path, lambda head: head.update(schema=head["schema"] + 1))
     done = run("--case", ADD, "--resume", str(path), results=tmp_path)
     assert done.returncode == 4
     assert "schema" in errors(done)[0]
     assert "upgrade" in errors(done)[0]
+
+
+def changed(path, change):
+    """The journal with its header changed in place."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    head = json.loads(lines[0])
+    change(head)
+    path.write_text("\n".join([json.dumps(head), *lines[1:]]) + "\n", encoding="utf-8")
+
+
+def test_a_resumed_run_takes_over_the_selection_and_runs_nothing_twice(tmp_path):
+    run("--ops", "Softmax", results=tmp_path)
+    (path,) = tmp_path.glob("*.jsonl")
+    before = len(journal.read(path).records)
+    done = run("--resume", str(path), results=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    read = only_journal(tmp_path)
+    assert len(read.records) == before
+    assert len(read.resumed) == 1
+
+
+def test_a_run_started_otherwise_is_resumed_by_the_command_of_the_package(tmp_path):
+    run("--ops", "Softmax", results=tmp_path)
+    (path,) = tmp_path.glob("*.jsonl")
+    before = len(journal.read(path).records)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    done = subprocess.run(
+        [sys.executable, "-m", "suites.cli", "run", "--backend=sim", f"--resume={path}"],
+        cwd=elsewhere,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(journal.read(path).records) == before
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda head: head["device"].update(runtime="sim on onnxruntime 1.0"), "runtime"),
+        (lambda head: head["device"].update(name="other"), "device"),
+        (lambda head: head["suite"].update(version="0.0.1"), "version"),
+        (lambda head: head["selection"].update(options={"ops": "Conv"}), "selected"),
+    ],
+)
+def test_a_resumed_run_must_be_the_same_run(tmp_path, change, words):
+    run("--ops", "Softmax", results=tmp_path)
+    (path,) = tmp_path.glob("*.jsonl")
+    changed(path, change)
+    done = run("--ops", "Softmax", "--resume", str(path), results=tmp_path)
+    assert done.returncode == 4, done.stdout
+    assert words in errors(done)[0]
+
+
+def test_the_rerun_line_names_the_command_that_was_used(tmp_path):
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "import sys; sys.argv[0] = 'npu-cts'; from suites.cli import main; sys.exit(main())",
+            "run",
+            "--backend=tests/suites/misbehaving.py:Misbehaving",
+            "--backend-option",
+            "how=wrong",
+            "--case",
+            "Softmax-13.f32.input:3x5x7.in:normal",
+            f"--results={tmp_path}",
+        ],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "npu-cts run --backend=tests/suites/misbehaving.py:Misbehaving --backend-option=how=wrong --case" in done.stdout
 
 
 def test_listing_backends_says_what_each_needs(tmp_path):
