@@ -44,7 +44,7 @@ def verify(
         if verdict.status == "mismatch" and node.operator not in modes.SIGNED_ZERO:
             verdict = _with_flushed_operands(verdict, node, names, outputs[name], Setting(rung, dtype))
         if verdict.status == "mismatch" and node.operator in ("Cast", "CastLike") and dtypes.is_float(expected.dtype):
-            verdict = _with_another_rounding(verdict, expected, outputs[name])
+            verdict = _with_another_rounding(verdict, expected, node, outputs[name])
         if expected.interval is not None and outputs[name].shape == expected.value.shape:
             verdict = _requantised(verdict, node, outputs[name])
         elif verdict.status == "mismatch" and dtypes.is_float(dtype):
@@ -80,8 +80,13 @@ def _expectations(node: Node, names: list[str], setting: Setting) -> list[Expect
             result.append(Expected(name, value, slack, dtype, open=undecided, interval=interval))
             continue
         error = bounds[i] if bounds and i < len(bounds) else np.zeros(value.shape)
-        if node.operator not in modes.OVERFLOWING:  # an infinite or NaN result is exact; its bound would be infinite too
-            error = np.where(np.isfinite(value), error, 0.0)
+        finite = np.isfinite(value)
+        if node.operator in modes.OVERFLOWING:
+            error = np.where(np.isnan(error) & ~finite, 0.0, error)
+        else:
+            # An infinite or NaN result is exact. At infinite arguments a bound is 0·∞; the rounding of the limit is left.
+            limit = 4 * setting.u * np.maximum(np.abs(value), 1.0)
+            error = np.where(finite, np.where(np.isnan(error), limit, error), 0.0)
         result.append(
             Expected(
                 name,
@@ -123,10 +128,11 @@ def _with_fitting_rung(
     return verdict
 
 
-def _with_another_rounding(verdict: TensorVerdict, expected: Expected, got: Array) -> TensorVerdict:
+def _with_another_rounding(verdict: TensorVerdict, expected: Expected, node: Node, got: Array) -> TensorVerdict:
     """Cast to a narrower type may give either neighbour: ONNX does not say how it rounds (onnx issue 3876)."""
-    step = dtypes.quantum(expected.value, expected.dtype)
-    if compare(dataclasses.replace(expected, bound=step * (1 - 2.0**-20)), got).status == "pass":
+    real = node.real(0)
+    step = dtypes.quantum(real, expected.dtype)
+    if compare(dataclasses.replace(expected, value=real, bound=step * (1 - 2.0**-20)), got).status == "pass":
         return dataclasses.replace(verdict, status="pass_reduced", message="does not round to nearest even")
     return verdict
 

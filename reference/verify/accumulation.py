@@ -42,7 +42,7 @@ def _bound(magnitude: Array, roundings: Array | float, setting: Setting, factors
     e = np.where(np.isinf(gamma), np.nan, e + roundings * setting.eta)
     precision = FLOATS[setting.arithmetic.inputs or setting.arithmetic.compute].precision
     e = np.where(magnitude <= (2.0**precision if integral else 0.0), 0.0, e)
-    return np.where(magnitude * (1 + gamma) > FLOATS[setting.arithmetic.compute].largest, np.inf, e)
+    return np.where(magnitude * (1 + np.minimum(gamma, 1.0)) > FLOATS[setting.arithmetic.compute].largest, np.inf, e)
 
 
 def products(node: Node, setting: Setting) -> list[Array]:

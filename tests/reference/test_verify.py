@@ -8,6 +8,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from reference import dtypes, table
+from reference.evaluator import evaluate
 from reference.verify import modes, verify
 from reference.verify.compare import Expected, compare
 
@@ -111,8 +112,6 @@ def test_exponential_may_err_three_ulp_not_four():
 def test_lost_special_values_fail(operator, x, wrong):
     x = np.array([1.0, x], np.float32)
     m, feeds = model(operator, [x])
-    from reference.evaluator import evaluate
-
     right = dtypes.cast(evaluate(m, feeds)["y0"], "float32")
     assert status(operator, [x], right) == "pass"
     got = right.copy()
@@ -205,3 +204,50 @@ def test_models_of_several_nodes_are_refused():
     m.graph.node.append(onnx.helper.make_node("Exp", ["y0"], ["z"]))
     with pytest.raises(ValueError, match="2 nodes"):
         verify(m, feeds, {"y0": normal(2)})
+
+
+@pytest.mark.parametrize("operator", ["Sigmoid", "Elu", "Selu", "Celu", "Softplus", "Tanh"])
+def test_limits_at_infinity_are_judged(operator):
+    x = np.array([-np.inf, np.inf, 1.0], np.float32)
+    m, feeds = model(operator, [x])
+    right = dtypes.cast(evaluate(m, feeds)["y0"], "float32")
+    assert status(operator, [x], right) == "pass"
+    assert status(operator, [x], right + np.float32([0.1, 0, 0])) == "mismatch"
+
+
+def test_no_bound_is_inconclusive_and_integers_on_the_lattice_are_exact_all_the_same():
+    a, b = normal(4, 300), normal(300, 4)
+    arithmetic = {"float32": "bf16"}
+    assert status("MatMul", [a, b], a @ b, arithmetic) == "inconclusive"
+    a, b = np.rint(a / 2), np.rint(b / 2)
+    assert status("MatMul", [a, b], a @ b, arithmetic) == "pass_reduced"
+    assert status("MatMul", [a, b], a @ b + 1, arithmetic) == "mismatch"
+
+
+def test_flushed_operands_are_reduced_but_data_movement_keeps_them():
+    x, slope = np.float32([-1.0, -2.0, 3.0]), np.float32([1e-40, 0.5, 1e-40])
+    flushed = np.float32([-0.0, -1.0, 3.0])
+    assert status("PRelu", [x, slope], flushed) == "pass_reduced"
+    assert status("Identity", [slope], np.float32([0.0, 0.5, 0.0])) == "mismatch"
+
+
+def test_a_truncating_cast_is_reduced_and_a_wrong_one_fails():
+    x = np.float32([1.0009, 2.0])
+    to = {"to": TensorProto.FLOAT16}
+    assert status("Cast", [x], x.astype(np.float16), **to) == "pass"
+    down = np.array([1.0, 2.0], np.float16)
+    assert status("Cast", [x], down, **to) == "pass_reduced"
+    assert status("Cast", [x], np.array([1.002, 2.0], np.float16), **to) == "mismatch"
+
+
+def test_a_coarse_requantiser_is_reduced_and_delta_is_on_record():
+    x = np.arange(-40, 40, dtype=np.float32) * np.float32(0.37)
+    scale, zero = np.array(0.5, np.float32), np.array(0, np.int8)
+    m, feeds = model("QuantizeLinear", [x, scale, zero], ("int8",))
+    real = x.astype(np.float64) / 0.5
+    coarse = np.floor(real + 0.5 - 0.1).astype(np.int8)
+    (verdict,) = verify(m, feeds, {"y0": coarse})
+    assert verdict.status == "pass_reduced"
+    assert 0.05 < verdict.numbers["delta_needed"] <= 0.1875
+    (verdict,) = verify(m, feeds, {"y0": np.floor(real).astype(np.int8)})
+    assert verdict.status == "mismatch"
