@@ -93,8 +93,9 @@ def convolved() -> np.ndarray:
 
 def _run(device: Device, operator: str, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     executable = device.compile(model(operator, a.shape, b.shape))
+    feeds = {"a": a} if operator == "Conv" else {"a": a, "b": b}
     try:
-        (y,) = executable.run({"a": a, "b": b}).values()
+        (y,) = executable.run(feeds).values()
         return np.asarray(y)
     finally:
         executable.release()
@@ -102,8 +103,9 @@ def _run(device: Device, operator: str, a: np.ndarray, b: np.ndarray) -> np.ndar
 
 @functools.lru_cache
 def model(operator: str, a: tuple[int, ...], b: tuple[int, ...]) -> bytes:
-    """`operator` of two float32 graph inputs "a" and "b" of these shapes, serialised."""
-    from onnx import TensorProto, helper
+    """`operator` of float32 graph inputs "a" and "b" of these shapes, serialised; the weights of Conv are constant, as many
+    compilers want them."""
+    from onnx import TensorProto, helper, numpy_helper
 
     y = {"Conv": [1, 2, 2, 2], "Mul": list(a), "MatMul": [*a[:-1], b[-1]]}[operator]
     shapes = {"a": a, "b": b, "y": y}
@@ -111,8 +113,9 @@ def model(operator: str, a: tuple[int, ...], b: tuple[int, ...]) -> bytes:
     graph = helper.make_graph(
         [helper.make_node(operator, ["a", "b"], ["y"], name=operator)],
         f"probe_{operator}",
-        [values["a"], values["b"]],
+        [values["a"]] if operator == "Conv" else [values["a"], values["b"]],
         [values["y"]],
+        [numpy_helper.from_array(CONV_W, "b")] if operator == "Conv" else [],
     )
     proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], producer_name="npu-cts")
     proto.ir_version = IR_VERSION

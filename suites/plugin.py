@@ -136,6 +136,7 @@ def _compact(config: pytest.Config) -> None:
 
 def _open(config: pytest.Config) -> RunState:
     backend = _backend(config)
+    session = None
     try:
         session = DeviceSession(
             _spec(config),
@@ -146,9 +147,11 @@ def _open(config: pytest.Config) -> RunState:
             timeout_scale=config.option.timeout_scale,
             reset_command=config.option.reset_command,
         )
+        state = RunState(session)
     except (ValueError, DeviceGone) as error:
+        if session is not None:
+            session.close()
         raise pytest.UsageError(f"--backend={backend.name}: {error}") from None
-    state = RunState(session)
     if config.option.budget is not None:
         state.ends = time.monotonic() + config.option.budget
     return state

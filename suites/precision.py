@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from backends.interface import Capabilities
+from reference.verify import RUNGS
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,8 +19,14 @@ class Precision:
 
 
 def settle(capabilities: Capabilities, fingerprint: Mapping[str, Any]) -> Precision:
-    """Declared rungs win; float32 is inferred where undeclared, unless the probe has no value: then the default rung holds."""
+    """Declared rungs win; float32 is inferred where undeclared, unless the probe has no value: then the default rung holds.
+
+    Raises ValueError for a declared rung that is none.
+    """
     rungs = dict(capabilities.precision or {})
+    for dtype, rung in rungs.items():
+        if rung not in RUNGS:
+            raise ValueError(f"the device declares precision {dtype}: {rung!r}; the rungs are {', '.join(RUNGS)}")
     if "float32" in rungs:
         return Precision(rungs, frozenset())
     inferred = infer_float32(fingerprint)
