@@ -163,7 +163,7 @@ def test_an_output_too_large_is_refused():
         _ = parse("Expand-13.f32.input:1.shape:100000_100000.in:index").model
 
 
-def _only_case_id_errors(id: str) -> None:
+def assert_only_case_id_errors(id: str) -> None:
     try:
         case = parse(id)
     except CaseIdError as error:
@@ -177,7 +177,7 @@ def _only_case_id_errors(id: str) -> None:
 @hypothesis.settings(deadline=None, max_examples=200)
 @hypothesis.given(strategies.text(max_size=80))
 def test_garbage_raises_nothing_else(id):
-    _only_case_id_errors(id)
+    assert_only_case_id_errors(id)
 
 
 _PIECES = sorted({piece for id in operators.ALL[::17] for piece in re.split(r"([.:_x-])", id) if piece})
@@ -192,4 +192,4 @@ def test_altered_ids_raise_nothing_else(id, changes):
     pieces = [piece for piece in re.split(r"([.:_x-])", id) if piece]
     for at, piece in changes:
         pieces[at % len(pieces)] = piece
-    _only_case_id_errors("".join(pieces))
+    assert_only_case_id_errors("".join(pieces))

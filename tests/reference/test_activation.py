@@ -21,7 +21,7 @@ def run(operator: str, *inputs: Any, version: int = 24, **attributes: Any) -> ND
     return result
 
 
-def close(got: NDArray[Any], expected: Any, rtol: float = 1e-15) -> None:
+def assert_close(got: NDArray[Any], expected: Any, rtol: float = 1e-15) -> None:
     np.testing.assert_allclose(got, expected, rtol=rtol, atol=0)
 
 
@@ -54,7 +54,7 @@ def close(got: NDArray[Any], expected: Any, rtol: float = 1e-15) -> None:
     ],
 )
 def test_values(operator: str, attributes: dict[str, Any], x: list[float], expected: list[float]) -> None:
-    close(run(operator, x, **attributes), expected)
+    assert_close(run(operator, x, **attributes), expected)
 
 
 @pytest.mark.parametrize(
@@ -84,22 +84,22 @@ def test_nan_stays_and_shapes_stay(operator: str) -> None:
 
 def test_gelu_keeps_the_digits_of_its_left_tail() -> None:
     # x/2·erfc(-x/√2) with erfc(√2·5) = 2·Φ(-10): Φ(-10) = 7.6198530241605260660e-24
-    close(run("Gelu", [-10.0]), [-7.6198530241605260660e-23], rtol=1e-13)
+    assert_close(run("Gelu", [-10.0]), [-7.6198530241605260660e-23], rtol=1e-13)
     # Φ(1) = 0.84134474606854294858
-    close(run("Gelu", [1.0, -1.0, 0.0]), [0.84134474606854294858, -0.15865525393145705142, 0.0], rtol=1e-15)
+    assert_close(run("Gelu", [1.0, -1.0, 0.0]), [0.84134474606854294858, -0.15865525393145705142, 0.0], rtol=1e-15)
     assert run("Gelu", [INF, -INF, -50.0]).tolist() == [INF, 0.0, 0.0]
 
 
 def test_gelu_by_tanh() -> None:
     z = math.sqrt(2 / math.pi) * (1 + 0.044715)
-    close(run("Gelu", [1.0, -1.0], approximate="tanh"), [(1 + math.tanh(z)) / 2, -(1 - math.tanh(z)) / 2], rtol=1e-14)
+    assert_close(run("Gelu", [1.0, -1.0], approximate="tanh"), [(1 + math.tanh(z)) / 2, -(1 - math.tanh(z)) / 2], rtol=1e-14)
     assert run("Gelu", [INF, -INF, 0.0, 1e200], approximate="tanh").tolist() == [INF, 0.0, 0.0, 1e200]
     with pytest.raises(ValueError, match="none or tanh"):
         run("Gelu", [1.0], approximate="sigmoid")
 
 
 def test_selu_1_has_shorter_constants() -> None:
-    close(run("Selu", [1.0, -INF], version=1), np.float32(1.0507) * np.array([1.0, -np.float64(np.float32(1.6732))]))
+    assert_close(run("Selu", [1.0, -INF], version=1), np.float32(1.0507) * np.array([1.0, -np.float64(np.float32(1.6732))]))
 
 
 def test_integers() -> None:
@@ -113,10 +113,10 @@ def test_integers() -> None:
 
 def test_slopes_broadcast_one_way() -> None:
     x = np.array([[[-1.0, 1.0], [-2.0, 2.0]]])
-    close(run("PRelu", x, [0.5, 3.0]), [[[-0.5, 1], [-1, 2]]])
-    close(run("PRelu", x, [[0.5], [3.0]]), [[[-0.5, 1], [-6, 2]]])
-    close(run("PRelu", x, [0.5, 3.0], version=6), [[[-0.5, 1], [-6, 2]]])
-    close(run("PRelu", x, [0.25], version=1), [[[-0.25, 1], [-0.5, 2]]])
+    assert_close(run("PRelu", x, [0.5, 3.0]), [[[-0.5, 1], [-1, 2]]])
+    assert_close(run("PRelu", x, [[0.5], [3.0]]), [[[-0.5, 1], [-6, 2]]])
+    assert_close(run("PRelu", x, [0.5, 3.0], version=6), [[[-0.5, 1], [-6, 2]]])
+    assert_close(run("PRelu", x, [0.25], version=1), [[[-0.25, 1], [-0.5, 2]]])
     with pytest.raises(ValueError, match="broadcast"):
         run("PRelu", np.zeros((2, 1)), np.zeros((2, 3)))
 
@@ -125,20 +125,20 @@ LINES = np.log([[1.0, 2.0, 1.0], [3.0, 4.0, 1.0]])
 
 
 def test_softmax_along_each_axis() -> None:
-    close(run("Softmax", LINES), [[0.25, 0.5, 0.25], [0.375, 0.5, 0.125]])
-    close(run("Softmax", LINES, axis=-2), [[1 / 4, 1 / 3, 1 / 2], [3 / 4, 2 / 3, 1 / 2]])
-    close(run("Softmax", LINES + 1e6), [[0.25, 0.5, 0.25], [0.375, 0.5, 0.125]], rtol=1e-9)
-    close(run("Softmax", [[1000.0, -1000.0]]), [[1.0, 0.0]])
+    assert_close(run("Softmax", LINES), [[0.25, 0.5, 0.25], [0.375, 0.5, 0.125]])
+    assert_close(run("Softmax", LINES, axis=-2), [[1 / 4, 1 / 3, 1 / 2], [3 / 4, 2 / 3, 1 / 2]])
+    assert_close(run("Softmax", LINES + 1e6), [[0.25, 0.5, 0.25], [0.375, 0.5, 0.125]], rtol=1e-9)
+    assert_close(run("Softmax", [[1000.0, -1000.0]]), [[1.0, 0.0]])
 
 
 def test_softmax_before_13_takes_all_axes_from_its_axis_on() -> None:
     x = np.stack([LINES, np.zeros((2, 3))])
     got = run("Softmax", x, version=11)
-    close(got[0], np.array([[1, 2, 1], [3, 4, 1]]) / 12)
-    close(got[1], np.full((2, 3), 1 / 6))
-    close(run("Softmax", x, version=11, axis=-1), run("Softmax", x))
-    close(run("Softmax", x, version=1, axis=0), run("Softmax", x.reshape(-1)).reshape(x.shape))
-    close(run("LogSoftmax", x, version=1)[1], np.full((2, 3), -math.log(6)))
+    assert_close(got[0], np.array([[1, 2, 1], [3, 4, 1]]) / 12)
+    assert_close(got[1], np.full((2, 3), 1 / 6))
+    assert_close(run("Softmax", x, version=11, axis=-1), run("Softmax", x))
+    assert_close(run("Softmax", x, version=1, axis=0), run("Softmax", x.reshape(-1)).reshape(x.shape))
+    assert_close(run("LogSoftmax", x, version=1)[1], np.full((2, 3), -math.log(6)))
     assert run("Hardmax", x, version=11).tolist() == [[[0, 0, 0], [0, 1, 0]], [[1, 0, 0], [0, 0, 0]]]
 
 
@@ -147,12 +147,12 @@ def test_softmax_of_infinities(operator: str) -> None:
     rows = [[INF, 0.0], [-INF, -INF], [NAN, 0.0], [INF, INF]]
     assert np.isnan(run(operator, rows)).all()
     expected = [0.0, 1.0] if operator == "Softmax" else [-INF, 0.0]
-    close(run(operator, [[-INF, 5.0], [0.0, 0.0]])[0], expected)
+    assert_close(run(operator, [[-INF, 5.0], [0.0, 0.0]])[0], expected)
 
 
 def test_log_softmax_keeps_digits_just_below_zero() -> None:
-    close(run("LogSoftmax", LINES[0]), np.log([0.25, 0.5, 0.25]))
-    close(run("LogSoftmax", [0.0, -50.0, -1e4]), [-math.exp(-50), -50.0, -1e4])
+    assert_close(run("LogSoftmax", LINES[0]), np.log([0.25, 0.5, 0.25]))
+    assert_close(run("LogSoftmax", [0.0, -50.0, -1e4]), [-math.exp(-50), -50.0, -1e4])
 
 
 def test_hardmax_takes_the_first_of_equals() -> None:

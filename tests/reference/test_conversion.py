@@ -22,7 +22,7 @@ def cast(x: Any, to: str, **attributes: Any) -> NDArray[Any]:
     return result
 
 
-def same(got: NDArray[Any], expected: Any) -> None:
+def assert_same(got: NDArray[Any], expected: Any) -> None:
     """Equal, NaN to NaN, signs of zeros included."""
     expected = np.asarray(expected, np.float64)
     assert got.dtype == np.float64
@@ -42,7 +42,7 @@ def same(got: NDArray[Any], expected: Any) -> None:
     ],
 )
 def test_rounding_to_floats(to: str, x: list[float], expected: list[float]) -> None:
-    same(cast(x, to), expected)
+    assert_same(cast(x, to), expected)
 
 
 # Each format's largest value, the tie above it, and just beyond the tie.
@@ -58,10 +58,10 @@ FLOAT8 = {
 def test_overflow_of_float8(to: str) -> None:
     largest, below, beyond = FLOAT8[to]
     x = [below, beyond, -beyond, INF, -INF, NAN]
-    same(cast(x, to), [largest, largest, -largest, largest, -largest, NAN])
+    assert_same(cast(x, to), [largest, largest, -largest, largest, -largest, NAN])
     lost = INF if to == "float8_e5m2" else NAN
-    same(cast(x, to, saturate=0), [largest, lost, -lost, lost, -lost, NAN])
-    same(cast([-0.0], to), [0.0 if to.endswith("uz") else -0.0])
+    assert_same(cast(x, to, saturate=0), [largest, lost, -lost, lost, -lost, NAN])
+    assert_same(cast([-0.0], to), [0.0 if to.endswith("uz") else -0.0])
 
 
 @pytest.mark.parametrize("to", [*FLOAT8, "float16", "bfloat16", "float4_e2m1fn"])
@@ -72,7 +72,7 @@ def test_every_value_of_a_narrow_format_survives(to: str) -> None:
     with np.errstate(invalid="ignore"):  # signalling NaN among the codes
         values = codes.view(dtype).astype(np.float64)
     values = values[np.isfinite(values)]
-    same(cast(values, to), values)
+    assert_same(cast(values, to), values)
 
 
 def test_reals_truncate_toward_zero() -> None:
@@ -104,7 +104,7 @@ def test_integers_keep_their_low_bits() -> None:
     assert cast(np.array([8, -9, 23, -1], np.int32), "int4").astype(int).tolist() == [-8, 7, 7, -1]
     assert cast(np.array([16, -1, 31], np.int32), "uint4").astype(int).tolist() == [0, 15, 15]
     assert cast(np.array([-8, 7], ml_dtypes.int4), "uint8").tolist() == [248, 7]
-    same(cast(np.array([-8, 7], ml_dtypes.int4), "float32"), [-8, 7])
+    assert_same(cast(np.array([-8, 7], ml_dtypes.int4), "float32"), [-8, 7])
 
 
 def test_bool() -> None:
@@ -113,34 +113,34 @@ def test_bool() -> None:
     assert got.tolist() == [False, False, True, True, True]
     assert cast(np.array([0, 256, -1], np.int16), "bool").tolist() == [False, True, True]
     assert cast(np.array([0, 3], ml_dtypes.uint4), "bool").tolist() == [False, True]
-    same(cast(np.array([True, False]), "float16"), [1, 0])
+    assert_same(cast(np.array([True, False]), "float16"), [1, 0])
     assert cast(np.array([True, False]), "int8").tolist() == [1, 0]
 
 
 def test_large_integers_round_once() -> None:
     # Just above a tie of bfloat16 and of float32: rounding to float64 first would land on the tie and then go down.
     x = np.array([2**62 + 2**54 + 1, -(2**62 + 2**54 + 1), 2**62 + 2**54, 2**62 + 2**54 - 1], np.int64)
-    same(cast(x, "bfloat16"), [2.0**62 + 2.0**55, -(2.0**62 + 2.0**55), 2.0**62, 2.0**62])
+    assert_same(cast(x, "bfloat16"), [2.0**62 + 2.0**55, -(2.0**62 + 2.0**55), 2.0**62, 2.0**62])
     x = np.array([2**63 + 2**39 + 1, 2**63 + 2**39, 2**64 - 1], np.uint64)
-    same(cast(x, "float32"), [2.0**63 + 2.0**40, 2.0**63, 2.0**64])
-    same(cast(np.array([2**53 + 1, 2**53 + 3], np.int64), "float64"), [2.0**53, 2.0**53 + 4])
-    same(cast(np.array([-(2**63), 70000], np.int64), "float16"), [-INF, INF])
-    same(cast(np.array([10**6], np.int64), "float8_e4m3fn"), [448.0])
+    assert_same(cast(x, "float32"), [2.0**63 + 2.0**40, 2.0**63, 2.0**64])
+    assert_same(cast(np.array([2**53 + 1, 2**53 + 3], np.int64), "float64"), [2.0**53, 2.0**53 + 4])
+    assert_same(cast(np.array([-(2**63), 70000], np.int64), "float16"), [-INF, INF])
+    assert_same(cast(np.array([10**6], np.int64), "float8_e4m3fn"), [448.0])
 
 
 def test_chains_are_exact() -> None:
     halves = cast(cast([2049.0, 0.1], "float16"), "float32")
-    same(halves, [2048.0, float(np.float16(0.1))])
+    assert_same(halves, [2048.0, float(np.float16(0.1))])
 
 
 def test_cast_like_reads_only_the_type() -> None:
     (got,) = apply("CastLike", 19, [np.array([1e9, 1.0625]), np.zeros((0, 3))], {}, types=("float32", "float8_e4m3fn"))
-    same(got, [448.0, 1.0])
+    assert_same(got, [448.0, 1.0])
     (got,) = apply("CastLike", 15, [np.array([[-1.5]]), np.array(7, np.int16)], {})
     assert got.dtype == np.int16
     assert got.tolist() == [[-1]]
     (got,) = apply("CastLike", 19, [np.array([1e9]), np.zeros(1)], {"saturate": 0}, types=("float32", "float8_e5m2"))
-    same(got, [INF])
+    assert_same(got, [INF])
 
 
 def test_shapes_and_refusals() -> None:

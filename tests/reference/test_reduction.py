@@ -23,7 +23,7 @@ def run(operator: str, *inputs: Any, version: int = 24, **attributes: Any) -> ND
     return result
 
 
-def close(got: NDArray[Any], expected: Any, rtol: float = 1e-15) -> None:
+def assert_close(got: NDArray[Any], expected: Any, rtol: float = 1e-15) -> None:
     np.testing.assert_allclose(got, expected, rtol=rtol, atol=0)
 
 
@@ -44,13 +44,13 @@ def close(got: NDArray[Any], expected: Any, rtol: float = 1e-15) -> None:
 )
 def test_values_and_axes(operator: str, expected: list[float]) -> None:
     x = np.array([[1.0, -2.0, 3.0], [3.0, 4.0, 5.0]])
-    close(run(operator, x, AXIS_1, keepdims=0), expected)
-    close(run(operator, x, AXIS_1 - 2), np.array(expected)[:, None])
-    close(run(operator, x, version=11, axes=[-1], keepdims=0), expected)
-    close(run(operator, x.T[:, :, None], np.array([-3, 2], np.int64), keepdims=0), expected)
+    assert_close(run(operator, x, AXIS_1, keepdims=0), expected)
+    assert_close(run(operator, x, AXIS_1 - 2), np.array(expected)[:, None])
+    assert_close(run(operator, x, version=11, axes=[-1], keepdims=0), expected)
+    assert_close(run(operator, x.T[:, :, None], np.array([-3, 2], np.int64), keepdims=0), expected)
     assert run(operator, x).shape == (1, 1)
     assert run(operator, x, NO_AXES, keepdims=0).shape == ()
-    close(run(operator, x, np.array([0, 1], np.int64)), run(operator, x.reshape(1, 6), AXIS_1))
+    assert_close(run(operator, x, np.array([0, 1], np.int64)), run(operator, x.reshape(1, 6), AXIS_1))
     with pytest.raises(ValueError, match="axis 2 of a tensor of rank 2"):
         run(operator, x, np.array([2], np.int64))
 
@@ -67,7 +67,7 @@ def test_values_and_axes(operator: str, expected: list[float]) -> None:
 )
 def test_no_axes_to_reduce_leaves_the_elementwise_part(operator: str, expected: list[list[float]]) -> None:
     for axes in (None, NO_AXES):
-        close(run(operator, [[-2.0, 3.0]], axes, noop_with_empty_axes=1, keepdims=0), expected)
+        assert_close(run(operator, [[-2.0, 3.0]], axes, noop_with_empty_axes=1, keepdims=0), expected)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_no_axes_to_reduce_leaves_the_elementwise_part(operator: str, expected: 
     ],
 )
 def test_empty_sets(operator: str, expected: float) -> None:
-    close(run(operator, np.zeros((2, 0, 3)), AXIS_1), np.full((2, 1, 3), expected))
+    assert_close(run(operator, np.zeros((2, 0, 3)), AXIS_1), np.full((2, 1, 3), expected))
     assert run(operator, np.zeros((2, 0, 3)), np.array([2], np.int64), keepdims=0).shape == (2, 0)
 
 
@@ -127,15 +127,15 @@ def test_nan_wins(operator: str) -> None:
 
 def test_infinities() -> None:
     x = np.array([[INF, 1.0], [-INF, 1.0], [-INF, -INF], [INF, -INF]])
-    close(run("ReduceSum", x, AXIS_1, keepdims=0), [INF, -INF, -INF, NAN])
-    close(run("ReduceLogSumExp", x, AXIS_1, keepdims=0), [INF, 1.0, -INF, INF])
-    close(run("ReduceL2", x, AXIS_1, keepdims=0), [INF, INF, INF, INF])
-    close(run("ReduceLogSum", [[-1.0], [0.0], [INF]], AXIS_1, keepdims=0), [NAN, -INF, INF])
+    assert_close(run("ReduceSum", x, AXIS_1, keepdims=0), [INF, -INF, -INF, NAN])
+    assert_close(run("ReduceLogSumExp", x, AXIS_1, keepdims=0), [INF, 1.0, -INF, INF])
+    assert_close(run("ReduceL2", x, AXIS_1, keepdims=0), [INF, INF, INF, INF])
+    assert_close(run("ReduceLogSum", [[-1.0], [0.0], [INF]], AXIS_1, keepdims=0), [NAN, -INF, INF])
 
 
 def test_large_and_small_values_stay_in_range() -> None:
-    close(run("ReduceL2", [[3e200, 4e200], [3e-200, 4e-200], [3.0, 4.0]], AXIS_1, keepdims=0), [5e200, 5e-200, 5.0])
-    close(
+    assert_close(run("ReduceL2", [[3e200, 4e200], [3e-200, 4e-200], [3.0, 4.0]], AXIS_1, keepdims=0), [5e200, 5e-200, 5.0])
+    assert_close(
         run("ReduceLogSumExp", [[1000.0, 1000.0], [-1000.0, -1000.0]], AXIS_1, keepdims=0),
         [1000.6931471805599, -999.3068528194401],
     )
@@ -196,12 +196,12 @@ def test_running_sums(attributes: dict[str, int], expected: list[int]) -> None:
         assert got.dtype == np.int32
         assert got.tolist() == expected
     columns = np.array([[1.0, 10.0], [2.0, 20.0], [3.0, 30.0]])
-    close(run("CumSum", columns, np.array(-2), **attributes), np.outer(expected, [1, 10]))
+    assert_close(run("CumSum", columns, np.array(-2), **attributes), np.outer(expected, [1, 10]))
 
 
 def test_running_sums_at_the_edges() -> None:
     assert run("CumSum", np.array([2**31 - 1, 1], np.int32), np.array(0)).tolist() == [2**31 - 1, -(2**31)]
-    close(run("CumSum", [1.0, INF, 2.0], np.array(0), exclusive=1), [0.0, 1.0, INF])
+    assert_close(run("CumSum", [1.0, INF, 2.0], np.array(0), exclusive=1), [0.0, 1.0, INF])
     assert run("CumSum", np.zeros((0, 2)), np.array(0), exclusive=1).shape == (0, 2)
     with pytest.raises(ValueError, match="axis 1 of a tensor of rank 1"):
         run("CumSum", [1.0], np.array(1))
