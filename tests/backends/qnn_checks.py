@@ -9,9 +9,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from backends import registry
+from backends.worker import DeviceSession
+from suites.cases.identifier import parse
 
 pytest.importorskip("onnxruntime_qnn")
 
@@ -146,3 +149,27 @@ def test_options_are_validated_before_the_vendor_is_touched(options, words):
         registry.load("qnn").check_options(options)
     for word in words:
         assert word in str(caught.value)
+
+
+# What makes device workers necessary, on the real emulator.
+
+
+def test_options_that_stick_to_a_process_stay_in_their_worker():
+    """soc_model switches every later float32 session of its process to float16; a session of other options has another."""
+    with DeviceSession("qnn") as exact, DeviceSession("qnn", options={"soc_model": "60"}) as reduced:
+        assert exact.fingerprint["mul_1p2m12"] == 1 + 2.0**-12
+        assert reduced.fingerprint["matmul_sum"] < 70_000
+        assert exact.probe() == exact.fingerprint
+
+
+def test_a_segfault_of_the_emulator_costs_one_case():
+    """Relu of rank 5 kills the process that runs it (docs/findings.md, QNN-010)."""
+    deadly = parse("Relu-14.f32.x:2x3x2x5x3.in:uniform")
+    harmless = parse("Relu-14.f32.x:11.in:uniform")
+    with DeviceSession("qnn") as session:
+        seen = session.observe(deadly.model_bytes, deadly.feeds)
+        assert (seen.ended, seen.exit, seen.phase) == ("crash", "signal SIGSEGV", "run")
+        after = session.observe(harmless.model_bytes, harmless.feeds)
+        assert after.ended == "ran"
+        np.testing.assert_array_equal(after.outputs["y"], np.maximum(harmless.feeds["x"], 0))
+        assert after.worker == seen.worker + 1
