@@ -57,9 +57,17 @@ def available(further: Iterable[str] = ()) -> list[Row]:
         except BackendNotFound as error:
             rows.append(Row(name, "", False, str(error)))
             continue
-        reason = backend.unavailable() or ""
+        reason = why_not(backend) or ""
         rows.append(Row(name, backend.needs, not reason, reason))
     return rows
+
+
+def why_not(backend: Backend) -> str | None:
+    """`backend.unavailable()`, whose own failure is a reason too."""
+    try:
+        return backend.unavailable()
+    except Exception as error:
+        return f"unavailable() failed: {_last_line(error)}"
 
 
 def load(spec: str) -> Backend:
@@ -113,8 +121,12 @@ def _import(module: str, spec: str) -> types.ModuleType:
 
 def _import_file(path: Path, spec: str) -> types.ModuleType:
     """Executes the file as a module whose name is unique to its path. Its folder is importable only meanwhile."""
-    path = path.expanduser().resolve()
-    if not path.is_file():
+    try:
+        path = path.expanduser().resolve()
+        is_file = path.is_file()
+    except (OSError, RuntimeError, ValueError) as error:  # a name too long, an unknown ~user, a NUL byte
+        raise BackendNotFound(f"--backend={spec[:80]}: not a path: {error}") from None
+    if not is_file:
         siblings = [entry.name for entry in path.parent.glob("*.py")] if path.parent.is_dir() else []
         raise BackendNotFound(f"--backend={spec}: there is no file {path}{nearest(path.name, siblings)}")
     name = f"npu_cts_backend_{path.stem}_{hashlib.blake2b(str(path).encode(), digest_size=4).hexdigest()}"
@@ -129,8 +141,10 @@ def _import_file(path: Path, spec: str) -> types.ModuleType:
     sys.path.insert(0, folder)
     try:
         module_spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
+    except BaseException as error:  # also what only a broken or hostile file raises; Ctrl-C lands elsewhere
         del sys.modules[name]
+        if isinstance(error, KeyboardInterrupt):
+            raise
         raise BackendNotFound(f"--backend={spec}: importing {path.name} failed: {_last_line(error)}") from error
     finally:
         sys.path.remove(folder)
@@ -142,7 +156,10 @@ def _last_line(error: BaseException) -> str:
     if isinstance(error, SyntaxError) and error.filename:
         return f"SyntaxError: {error.msg} ({error.filename}:{error.lineno})"
     frames = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith("<frozen")]
-    message = " ".join(str(error).split())
+    try:
+        message = " ".join(str(error).split())
+    except Exception as broken:  # an exception of the user's file may fail at this too
+        message = f"<its text raises {type(broken).__name__}>"
     where = f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
     return f"{type(error).__name__}: {message}{where}"
 
@@ -176,7 +193,7 @@ def _instantiate(backend: type[Backend], spec: str) -> Backend:
         raise BackendNotFound(f'--backend={spec}: {backend.__name__} needs a class attribute name = "..."')
     try:
         return backend()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise BackendNotFound(f"--backend={spec}: {backend.__name__}() failed: {_last_line(error)}") from error
 
 

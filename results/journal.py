@@ -12,6 +12,7 @@ import errno
 import functools
 import json
 import os
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from importlib import resources
@@ -95,7 +96,26 @@ class JournalWriter:
 
 
 def _open(path: Path, flags: int) -> int:
-    return os.open(path, os.O_RDWR | os.O_APPEND | flags | getattr(os, "O_BINARY", 0), 0o644)
+    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | flags | getattr(os, "O_BINARY", 0), 0o644)
+    try:
+        _lock(descriptor)
+    except OSError:
+        os.close(descriptor)
+        raise BlockingIOError(errno.EAGAIN, "another run is writing it", str(path)) from None
+    return descriptor
+
+
+def _lock(descriptor: int) -> None:
+    """Makes this process the only writer, until it closes the file or dies. Raises OSError if another one is."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        os.lseek(descriptor, 2**40, os.SEEK_SET)  # far behind the contents: a lock there keeps nobody from reading
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _sync_folder(folder: Path) -> None:
@@ -114,7 +134,8 @@ def _explained(path: Path, what: str) -> Iterator[None]:
     """An OSError of the same class that says what could not be done with which file, and what to do."""
     advice = {
         errno.EEXIST: "resume it or choose another path",
-        errno.ENOSPC: "free some space, then resume it",
+        errno.ENOSPC: "free some space",
+        errno.EAGAIN: "wait for that run, or start a new one",
     }
     try:
         yield
@@ -196,6 +217,8 @@ def read(path: str | os.PathLike[str]) -> Journal:
             raise JournalError(f"{path}:{number}: field {error.args[0]} is missing; {RESTORE}") from None
         except JournalError:
             raise
+        except (TypeError, AttributeError) as error:
+            raise JournalError(f"{path}:{number}: corrupt line ({error}); {RESTORE}") from None
         except ValueError as error:
             hint = "" if ";" in str(error) else f"; {RESTORE}"
             raise JournalError(f"{path}:{number}: {error}{hint}") from None
@@ -211,6 +234,8 @@ RESTORE = "the file was edited or damaged: restore it, or remove that line"
 
 def _lines(path: Path) -> tuple[list[str], bool]:
     """Whole lines of a text file, at least one, and whether a torn one followed."""
+    if path.exists() and not path.is_file() and not path.is_dir():  # reading a pipe would wait for ever
+        raise JournalError(f"{path}: no regular file; give the .jsonl file that a run wrote")
     try:
         content = path.read_bytes()
     except FileNotFoundError:
@@ -268,6 +293,10 @@ def _check_header(path: Path, number: int, header: Mapping[str, Any]) -> None:
     missing = [field for field in HEADER_FIELDS if field not in header]
     if missing:
         raise JournalError(f"{path}:{number}: field {missing[0]} is missing; {RESTORE}")
+    for field in HEADER_FIELDS:
+        kind = {"schema": int, "command": list, "started": str, "backend": str}.get(field, dict)
+        if not isinstance(header[field], kind):
+            raise JournalError(f"{path}:{number}: field {field} is no {kind.__name__}; {RESTORE}")
 
 
 def _footer(value: dict[str, Any]) -> dict[str, Any]:

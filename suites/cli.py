@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from pathlib import Path
 
@@ -20,6 +21,9 @@ usage: npu-cts run [pytest options] [--backend X] …   run the suites (npu-cts 
 def main(arguments: list[str] | None = None) -> int:
     """Entry point; returns the exit code (pytest's, 4 for usage errors)."""
     words = sys.argv[1:] if arguments is None else arguments
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # paths and ids may be more than the terminal can show
     match words:
         case ["run", *rest]:
             return run(rest)

@@ -15,6 +15,9 @@ from results.record import Record
 from suites.cases.case import Case
 from suites.precision import Precision, settle
 
+LOST = "device lost"
+"""Begins the reason of cases that were not run because the device did not come back."""
+
 
 @dataclasses.dataclass
 class RunState:
@@ -30,11 +33,16 @@ class RunState:
     def __post_init__(self) -> None:
         self.precision = settle(self.session.capabilities, self.session.fingerprint)
 
+    def take_notes(self) -> list[str]:
+        """What the session had to say since the last case, such as a failed probe."""
+        notes, self.session.notes[:] = list(self.session.notes), []
+        return notes
+
     @property
     def blocked(self) -> str:
         """Why no further case can run, "" while they can."""
         if self.lost:
-            return f"device lost: {self.lost}"
+            return f"{LOST}: {self.lost}"
         return "budget spent" if self.ends is not None and time.monotonic() > self.ends else ""
 
 

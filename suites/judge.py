@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from backends.interface import Phase
-from backends.worker import Observation
+from backends.worker import DeviceGone, Observation
 from reference.verify import TensorVerdict
 from reference.verify import verify as verify_outputs
 from results.record import Record, Rerun, Vendor
@@ -68,22 +68,31 @@ def judge(run: Run, seen: Observation) -> Judgement:
 def verify(case: Case, run: Run) -> None:
     """Judges a run, records the result, and passes, fails or skips the test.
 
-    Crashes, timeouts and mismatches run again in a fresh process, since what ran before may be to blame; mismatches only until
-    one of the same operator and type was confirmed there.
+    Crashes, timeouts, mismatches and adapter errors run again in a fresh process, since what ran before may be to blame; the
+    latter two only until one of the same operator and type was confirmed there.
     """
     judgement = judge(run, run.observation)
     rerun: Judgement | None = None
-    kind = (case.operator, case.dtype)
-    if judgement.verdict in (Verdict.CRASH, Verdict.TIMEOUT) or (
-        judgement.verdict is Verdict.MISMATCH and kind not in run.state.confirmed
-    ):
-        rerun = judge(run, run.again())
-        if rerun.verdict is Verdict.MISMATCH:
-            run.state.confirmed.add(kind)
-        if rerun.verdict is not judgement.verdict:
-            judgement = _settle(judgement, rerun, judge(run, run.again()))
-    run.state.record = _record(case, run.observation, judgement, rerun)
+    if _suspicious(run, judgement):
+        try:
+            rerun = judge(run, run.again())
+            if rerun.verdict is judgement.verdict:
+                run.state.confirmed.add((case.operator, case.dtype))
+            else:
+                judgement = _settle(judgement, rerun, judge(run, run.again()))
+        except DeviceGone as error:  # what was seen first stays on record
+            run.state.lost = str(error)
+            judgement = dataclasses.replace(judgement, notes=(*judgement.notes, "the device did not come back after it"))
+    run.state.record = _record(case, run, judgement, rerun)
     outcome(run.state.record)
+
+
+def _suspicious(run: Run, judgement: Judgement) -> bool:
+    """What ran before may be to blame for crashes, timeouts, and mismatches and adapter errors not confirmed yet."""
+    if judgement.verdict in (Verdict.CRASH, Verdict.TIMEOUT):
+        return True
+    doubtful = judgement.verdict is Verdict.MISMATCH or run.observation.ended == "adapter_error"
+    return doubtful and (run.case.operator, run.case.dtype) not in run.state.confirmed
 
 
 def _settle(first: Judgement, second: Judgement, third: Judgement) -> Judgement:
@@ -96,8 +105,9 @@ def _settle(first: Judgement, second: Judgement, third: Judgement) -> Judgement:
     return dataclasses.replace(first, notes=(*first.notes, f"flaky: {seen} in fresh processes"))
 
 
-def _record(case: Case, seen: Observation, judgement: Judgement, rerun: Judgement | None) -> Record:
+def _record(case: Case, run: Run, judgement: Judgement, rerun: Judgement | None) -> Record:
     """All that the journal keeps; test and requirement are filled in by the plugin."""
+    seen = run.observation
     devices = Counter(node.device for node in seen.placement or ())
     return Record(
         id=case.id,
@@ -119,7 +129,7 @@ def _record(case: Case, seen: Observation, judgement: Judgement, rerun: Judgemen
         seconds={phase: round(duration, 6) for phase, duration in seen.seconds.items()},
         worker=seen.worker,
         rerun=None if rerun is None else Rerun(rerun.verdict, rerun.reason),
-        notes=[*judgement.notes, *seen.notes],
+        notes=[*run.state.take_notes(), *judgement.notes, *seen.notes],
     )
 
 

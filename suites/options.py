@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-DURATION = re.compile(r"(\d+(?:\.\d+)?)(s|m|h)?")
+DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)(s|m|h)?")
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -84,6 +84,22 @@ def add(parser: pytest.Parser) -> None:
     )
     add_option("--timeout-scale", default=1.0, type=positive, metavar="N", help="multiplies every deadline")
     add_option("--reset-command", default=None, metavar="CMD", help="run when neither reopening nor a new process helps")
+
+
+def usage_error(text: object) -> pytest.UsageError:
+    """A user's mistake, in one line of readable length whatever the text quotes."""
+    line = " ".join(str(text).split())
+    return pytest.UsageError(line if len(line) <= 600 else f"{line[:599]}…")
+
+
+NEVER_EMPTY = ("backend", "device", "ep", "partner", "device_host", "results", "resume", "reset_command")
+
+
+def check_given(config: pytest.Config) -> None:
+    """Raises UsageError for an option that was given without a value, as an unset shell variable gives it."""
+    for name in NEVER_EMPTY:
+        if getattr(config.option, name) == "":
+            raise usage_error(f"--{name.replace('_', '-')}: no value was given")
 
 
 def names(text: str | None) -> frozenset[str] | None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import signal
 import sys
+import threading
 import time
 from collections.abc import Generator, Sequence
 from typing import Any
@@ -36,6 +38,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "requirement(id): the requirement of suites/requirements.toml that the test proves")
     config.addinivalue_line("markers", "cases(ids): the case ids that the test runs")
+    options.check_given(config)
     recording.take_over_selection(config)
     if config.option.backend is not None:
         _backend(config)
@@ -68,10 +71,10 @@ def _backend(config: pytest.Config) -> Any:
     try:
         backend = registry.load(_spec(config))
     except registry.BackendNotFound as error:
-        raise pytest.UsageError(f"--backend: {error}") from None
-    reason = None if config.option.device_host else backend.unavailable()
+        raise options.usage_error(error) from None
+    reason = None if config.option.device_host else registry.why_not(backend)
     if reason:
-        raise pytest.UsageError(f"--backend={_spec(config)}: {reason}")
+        raise options.usage_error(f"--backend={_spec(config)}: {reason}")
     return backend
 
 
@@ -107,7 +110,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     if config.option.collectonly or not ours:
         return
     _compact(config)
-    config.stash[RESUMED] = recording.previous(config)
+    config.stash[RESUMED] = recording.settled(recording.previous(config))
     config.stash[STATE] = _open(config)
     if not hasattr(config, "workerinput"):
         _record(config, config.stash[STATE], len(ours))
@@ -127,10 +130,10 @@ def pytest_xdist_node_collection_finished(node: Any, ids: Sequence[str]) -> None
 
 def _compact(config: pytest.Config) -> None:
     """The summary lists failures by kind; pytest's own listings would say the same thousands of times."""
-    if config.option.tbstyle == "auto":
+    if getattr(config.option, "tbstyle", "") == "auto":
         config.option.tbstyle = "no"
     terminal: Any = config.pluginmanager.get_plugin("terminalreporter")
-    if terminal is not None and config.option.reportchars == "fE":
+    if terminal is not None and getattr(config.option, "reportchars", "") == "fE":
         terminal.reportchars = ""
 
 
@@ -151,7 +154,8 @@ def _open(config: pytest.Config) -> RunState:
     except (ValueError, DeviceGone) as error:
         if session is not None:
             session.close()
-        raise pytest.UsageError(f"--backend={backend.name}: {error}") from None
+        named = str(error) if str(error).startswith("--backend") else f"--backend={backend.name}: {error}"
+        raise options.usage_error(named) from None
     if config.option.budget is not None:
         state.ends = time.monotonic() + config.option.budget
     return state
@@ -175,6 +179,8 @@ def _record(config: pytest.Config, state: RunState, collected: int) -> None:
         state.session.close()
         raise
     config.stash[RECORDER] = recorder
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # how schedulers end a job: as Ctrl-C, journal included
     config.pluginmanager.register(recorder, "npu-cts-recorder")
 
 
@@ -292,12 +298,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     recorder = config.stash.get(RECORDER, None)
     if recorder is None:
         return
-    if exitstatus == pytest.ExitCode.INTERRUPTED:
-        recorder.finish("interrupted")
-    elif any(record.verdict is Verdict.NOT_RUN for record in recorder.records.values()):
-        recorder.finish("device_lost" if state is None or state.lost else "budget")
-    else:
-        recorder.finish("finished")
+    recorder.finish(int(exitstatus))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -13,6 +14,8 @@ from results import journal, summary
 from results.header import header
 from results.record import Record
 from results.verdict import Verdict
+from suites.device import LOST
+from suites.options import usage_error
 
 SUITES = Path(__file__).resolve().parent
 
@@ -35,13 +38,17 @@ def case_of(nodeid: str) -> str:
 
 
 def previous(config: pytest.Config) -> dict[str, Record]:
-    """What the journal of --resume holds already, by pytest node id: all but the cases that did not run. Raises UsageError."""
+    """What the journal of --resume holds already, by pytest node id. Raises UsageError."""
     if not config.option.resume:
         return {}
     try:
-        records = journal.read(config.option.resume).by_test
+        return journal.read(config.option.resume).by_test
     except journal.JournalError as error:
-        raise pytest.UsageError(f"--resume: {error}") from None
+        raise usage_error(f"--resume: {error}") from None
+
+
+def settled(records: Mapping[str, Record]) -> dict[str, Record]:
+    """Those that a resumed run need not repeat: all but the cases that did not run."""
     return {test: record for test, record in records.items() if record.verdict is not Verdict.NOT_RUN}
 
 
@@ -66,15 +73,15 @@ def take_over_selection(config: pytest.Config) -> None:
     if not config.option.resume:
         return
     try:
-        then = journal.read(config.option.resume).header["selection"].get("options", {})
+        then = dict(journal.read(config.option.resume).header["selection"].get("options", {}))
     except journal.JournalError as error:
-        raise pytest.UsageError(f"--resume: {error}") from None
+        raise usage_error(f"--resume: {error}") from None
     now = selection_of(config)
     now.pop("budget", None)  # how long to go on is the new run's own matter
     then.pop("budget", None)
     if now and now != then:
         first = ", ".join(f"{name}={value}" for name, value in then.items()) or "everything"
-        raise pytest.UsageError(f"--resume: that run selected {first}; leave selecting options out to go on with the same")
+        raise usage_error(f"--resume: that run selected {first}; leave selecting options out to go on with the same")
     for name, value in then.items():
         setattr(config.option, name, value)
 
@@ -91,10 +98,12 @@ class Recorder:
     ) -> None:
         self.writer = writer
         self.header = head
-        self.stopped = "no footer"
+        self.stopped: journal.Reason | Literal["no footer"] = "no footer"
         self.config = config
         self.records: dict[str, Record] = dict(resumed)
-        self._resumed = frozenset(resumed)
+        self._resumed = frozenset(settled(resumed))
+        self._running: dict[str, str] = {}  # node id → case id
+        self._broken = False  # the journal can no longer be written
 
     @classmethod
     def open(cls, config: pytest.Config, facts: Mapping[str, Any], *, sync: bool) -> Recorder:
@@ -109,24 +118,56 @@ class Recorder:
             name = "".join(c if c.isalnum() or c in "-_" else "_" for c in name)
             return cls(_create(folder, name, head, sync), config, head, {})
         except OSError as error:
-            raise pytest.UsageError(f"{error.strerror}: {error.filename}") from None
+            raise usage_error(f"{error.strerror}: {error.filename}") from None
 
     @pytest.hookimpl
     def pytest_runtest_logstart(self, nodeid: str) -> None:
-        if canonical(nodeid) not in self._resumed and belongs(self.config, nodeid):
-            self.writer.started(case_of(nodeid), canonical(nodeid))
+        test = canonical(nodeid)
+        if test not in self._resumed and belongs(self.config, nodeid):
+            self._running[test] = case_of(nodeid)
+            self._write(lambda: self.writer.started(case_of(nodeid), test))
 
     @pytest.hookimpl
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        record = getattr(report, "npu_cts", None)
-        if record is not None and record["test"] not in self._resumed:
-            self.records[record["test"]] = Record.from_json(record)
-            self.writer.completed(self.records[record["test"]])
+        data = getattr(report, "npu_cts", None)
+        test = canonical(report.nodeid)
+        if data is not None and data["test"] not in self._resumed:
+            self._complete(Record.from_json(data))
+        elif data is None and report.failed and test in self._running:  # a pytest-xdist worker died with the test
+            reason = " ".join(str(report.longrepr).split())[:300]
+            self._complete(Record(self._running[test], test, "", Verdict.HARNESS_ERROR, reason=reason))
 
-    def finish(self, reason: journal.Reason) -> None:
-        """Writes the footer and closes the file."""
-        self.stopped = reason
-        self.writer.finish(reason, journal.counts(self.records))
+    def _complete(self, record: Record) -> None:
+        self._running.pop(record.test, None)
+        self.records[record.test] = record
+        self._write(lambda: self.writer.completed(record))
+
+    def _write(self, action: Callable[[], None]) -> None:
+        """Ends the run in one line where the journal cannot be written, as on a full disk."""
+        if self._broken:
+            return
+        try:
+            action()
+        except OSError as error:
+            self._broken = True
+            text = f"{error.strerror}: {error.filename}; what was measured before is in it"
+            pytest.exit(text, returncode=int(pytest.ExitCode.INTERNAL_ERROR))
+
+    def finish(self, exitstatus: int) -> None:
+        """Writes the footer, unless the disk is full, and closes the file."""
+        self.stopped = self._reason(exitstatus)
+        with contextlib.suppress(OSError):
+            self.writer.finish(self.stopped, journal.counts(self.records))
+        self.writer.close()
+
+    def _reason(self, exitstatus: int) -> journal.Reason:
+        """Why the run ended. A second Ctrl-C, -x and internal errors leave cases without a record."""
+        not_run = [record.reason for record in self.records.values() if record.verdict is Verdict.NOT_RUN]
+        if exitstatus == pytest.ExitCode.INTERRUPTED or len(self.records) < self.header["selection"]["collected"]:
+            return "interrupted"
+        if any(reason.startswith(LOST) for reason in not_run):
+            return "device_lost"
+        return "budget" if not_run else "finished"
 
     def summary(self, layout: summary.Layout) -> str:
         """The end of the run as text."""
@@ -145,17 +186,17 @@ def _reopened(path: Path, head: Mapping[str, Any], sync: bool) -> journal.Journa
     try:
         old = journal.read(path).header
         for what in ("backend", "name", "kind", "soc", "firmware", "driver", "runtime", "compiler"):
-            now, then = (str(h["device"][what]) for h in (head, old))
+            now, then = (str(h["device"].get(what)) for h in (head, old))
             if now != then:
                 word = "device" if what == "name" else what
-                raise pytest.UsageError(
-                    f"--resume: {path} is a run with {word} {then}, this one would have {now}; start a new run"
-                )
-        if head["suite"]["version"] != old["suite"]["version"]:
-            raise pytest.UsageError(f"--resume: {path} is by version {old['suite']['version']} of the suite; start a new run")
+                raise usage_error(f"--resume: {path} is a run with {word} {then}, this one would have {now}; start a new run")
+        if head["suite"]["version"] != old["suite"].get("version"):
+            raise usage_error(f"--resume: {path} is by version {old['suite'].get('version')} of the suite; start a new run")
+        if head["options"] != old["options"]:
+            raise usage_error(f"--resume: {path} is a run with backend options {old['options']}; give the same ones")
         writer = journal.JournalWriter.resume(path, sync)
     except journal.JournalError as error:
-        raise pytest.UsageError(f"--resume: {error}") from None
+        raise usage_error(f"--resume: {error}") from None
     writer.resumed(head)
     return writer
 
@@ -167,5 +208,5 @@ def _create(folder: Path, name: str, head: Mapping[str, Any], sync: bool) -> jou
             return journal.JournalWriter.create(folder / f"{name}{suffix}.jsonl", head, sync)
         except FileExistsError as error:
             if not (folder / f"{name}{suffix}.jsonl").exists():  # a file where the folder should be
-                raise pytest.UsageError(f"{error.strerror}: {error.filename}") from None
-    raise pytest.UsageError(f"{folder} holds a hundred journals of this second; choose another --results folder")
+                raise usage_error(f"{error.strerror}: {error.filename}") from None
+    raise usage_error(f"{folder} holds a hundred journals of this second; choose another --results folder")

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 import pytest
 
 from reference.dtypes import SHORT
+from reference.verify.node import Node
 from suites import options
 from suites.cases.errors import CaseIdError
 from suites.cases.identifier import parse
@@ -38,26 +39,39 @@ def select(config: pytest.Config, ids: Sequence[str]) -> list[str]:
 
 
 def check(config: pytest.Config, ids: Sequence[str], families: Iterable[str]) -> None:
-    """Raises UsageError for a name that no case has, and for a malformed --case."""
-    if config.option.case and any(
-        given is not None for given in (config.option.ops, config.option.dtype, config.option.family)
-    ):
-        raise pytest.UsageError("--case names the cases itself; leave out --ops, --dtype and --family")
-    for case_id in config.option.case:
-        try:
-            parse(case_id)
-        except CaseIdError as error:
-            raise pytest.UsageError(f"--case: {error}") from None
+    """Raises UsageError for a name that no case has, for a selection that is empty, and for a --case that means nothing."""
+    option = config.option
     known = {
-        "--ops": (config.option.ops, {_head(i)[0] for i in ids}),
-        "--dtype": (config.option.dtype, {n for s in {_head(i)[1] for i in ids} for n in (s, SHORT[s])}),
-        "--family": (config.option.family, set(families)),
+        "--ops": (option.ops, {_head(i)[0] for i in ids}),
+        "--dtype": (option.dtype, {n for s in {_head(i)[1] for i in ids} for n in (s, SHORT[s])}),
+        "--family": (option.family, set(families)),
     }
-    for option, (text, valid) in known.items():
-        for name in sorted(options.names(text) or ()):
-            if name not in valid:
-                near = difflib.get_close_matches(name, valid, 3, 0.5) or sorted(valid)[:12]
-                raise pytest.UsageError(f"{option}: no case has '{name}'; there are for example {', '.join(near)}")
+    given = [name for name, (text, _) in known.items() if text is not None]
+    if option.case and given:
+        raise options.usage_error(f"--case names the cases itself; leave out {', '.join(given)}")
+    for case_id in option.case:
+        _check_case(case_id)
+    for name, (text, valid) in known.items():
+        if text is not None and not options.names(text):
+            raise options.usage_error(f"{name}: no name was given")
+        for word in sorted(options.names(text) or ()):
+            if word not in valid:
+                near = difflib.get_close_matches(word, valid, 3, 0.5) or sorted(valid)[:12]
+                raise options.usage_error(f"{name}: no case has '{word[:80]}'; there are for example {', '.join(near)}")
+    if not select(config, ids):
+        raise options.usage_error(f"no case has what {', '.join(given)} ask for together")
+
+
+def _check_case(case_id: str) -> None:
+    """Raises UsageError for an id that is malformed, or whose model is none that ONNX gives a meaning."""
+    try:
+        case = parse(case_id)
+        Node.of(case.model, case.feeds)
+    except CaseIdError as error:
+        raise options.usage_error(f"--case: {error}") from None
+    except Exception as error:  # of the reference, which evaluates every valid model
+        reason = f"{type(error).__name__}: {error}"
+        raise options.usage_error(f"--case: {case_id[:200]}: the reference cannot evaluate this: {reason}") from None
 
 
 def informative_first(items: list[pytest.Item]) -> list[pytest.Item]:

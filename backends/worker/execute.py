@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import importlib
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -30,6 +31,9 @@ from backends.interface import (
 )
 from backends.worker.codec import encode, sendable_dtype
 from backends.worker.log import shorten
+
+KIND = Literal["simulated", "emulated", "hardware"]
+TEXT_LIMIT = 200  # characters of a field of DeviceInfo
 
 ENDINGS: tuple[tuple[type[BackendError], str], ...] = (
     (Unsupported, "unsupported"),
@@ -117,17 +121,30 @@ class Server:
             raise
         except UsageError as error:
             reply.update(ended="usage_error", error=str(error))
-        except BackendError as error:
-            phase = error.phase if error.phase in PHASES else phases.current
-            reply.update(_failure(error, phase), phase=phase, outputs={}, evidence=None)
         except BaseException as error:  # SystemExit and the like included: an adapter raised it
-            text = "".join(traceback.format_exception(error))
-            reply.update(ended="adapter_error", error=shorten(_describe(error)), traceback=shorten(text))
-            reply.update(outputs={}, evidence=None)
+            reply.update(self._ending(error, phases.current), outputs={}, evidence=None)
         phases.leave()
         reply.setdefault("phase", phases.current)
         reply["seconds"] = phases.seconds
         return reply
+
+    def _ending(self, error: BaseException, phase: Phase) -> dict[str, Any]:
+        """What an exception of the adapter says. Its own attributes may raise anything, which is the adapter's error too."""
+        try:
+            if isinstance(error, BackendError):
+                phase = error.phase if error.phase in PHASES else phase
+                return {**_failure(error, phase), "phase": phase}
+        except self._through:
+            raise
+        except BaseException as broken:
+            error = broken
+        try:
+            text = "".join(traceback.format_exception(error))
+        except self._through:
+            raise
+        except BaseException:
+            text = ""
+        return {"ended": "adapter_error", "error": shorten(_describe(error)), "traceback": shorten(text)}
 
     def close(self) -> None:
         """Close the devices; what they raise is of no interest any more."""
@@ -173,6 +190,8 @@ class Server:
         info, capabilities = self.device.info, self.device.capabilities()
         if not isinstance(info, DeviceInfo) or not isinstance(capabilities, Capabilities):
             raise TypeError(f"info is {_type(info)}, capabilities() is {_type(capabilities)}")
+        check_info(info)
+        check_capabilities(capabilities)
         partner_info = None if self.partner is None else self.partner.info
         reply["evidence"] = encode({"info": info, "capabilities": capabilities, "partner_info": partner_info})
 
@@ -243,6 +262,32 @@ def select(backend: Backend, name: str | None) -> DeviceInfo:
     raise UsageError(f"backend {backend.name} has no device {name!r}; it has {', '.join(i.name for i in infos)}")
 
 
+def check_info(info: DeviceInfo) -> None:
+    """Raises TypeError or ValueError for a description that no journal could hold."""
+    for field in dataclasses.fields(info):
+        value = getattr(info, field.name)
+        if field.name == "versions":
+            if not isinstance(value, Mapping) or not all(isinstance(part, str) for pair in value.items() for part in pair):
+                raise TypeError("DeviceInfo.versions is not a mapping of strings to strings")
+        elif not isinstance(value, str) or len(value) > TEXT_LIMIT:
+            raise TypeError(f"DeviceInfo.{field.name} is not a string of at most {TEXT_LIMIT} characters")
+    if info.kind not in get_args(KIND):
+        raise ValueError(f"DeviceInfo.kind is {info.kind!r}, not one of {', '.join(get_args(KIND))}")
+
+
+def check_capabilities(capabilities: Capabilities) -> None:
+    """Raises TypeError for declarations of another shape than the interface's."""
+    operators, precision = capabilities.operators, capabilities.precision
+    if operators is not None and not (
+        isinstance(operators, Mapping) and all(isinstance(dtypes, frozenset | set) for dtypes in operators.values())
+    ):
+        raise TypeError("Capabilities.operators is not a mapping of operators to sets of dtypes")
+    if precision is not None and not (
+        isinstance(precision, Mapping) and all(isinstance(rung, str) for rung in precision.values())
+    ):
+        raise TypeError("Capabilities.precision is not a mapping of dtypes to rungs")
+
+
 def check_inputs(specs: Sequence[TensorSpec], feeds: Mapping[str, np.ndarray]) -> None:
     """Every compiled input must be fed. The reverse need not hold: a compiler may drop an input that nothing reads."""
     strangers = [spec for spec in specs if not isinstance(spec, TensorSpec)]
@@ -264,6 +309,8 @@ def check_outputs(outputs: object, specs: Sequence[TensorSpec]) -> None:
     if len(outputs) != len(expected) or set(outputs) != set(expected):
         raise ValueError(f"run returned outputs named {list(outputs)}, executable.outputs names {expected}")
     for name, array in outputs.items():
+        if isinstance(array, np.generic):  # what NumPy makes of an array without dimensions
+            outputs[name] = array = np.asarray(array)
         if not isinstance(array, np.ndarray):
             raise TypeError(f"run returned {_type(array)} for output {name!r}, not an array")
         strings = array.dtype.kind != "O" or all(isinstance(item, str | bytes) for item in array.ravel().tolist())
@@ -289,7 +336,9 @@ def _released(executable: Executable, reply: dict[str, Any]) -> Iterator[None]:
     finally:
         try:
             executable.release()
-        except Exception as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             reply["notes"].append(f"release() failed: {shorten(_describe(error))}")
 
 
@@ -308,7 +357,9 @@ def _describe(error: BaseException) -> str:
     """The last line of the traceback and where the exception came from."""
     try:
         text = str(error)
-    except Exception as failed:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as failed:
         text = f"<its str() raises {type(failed).__name__}>"
     frames = traceback.extract_tb(error.__traceback__)
     where = f" ({frames[-1].filename}:{frames[-1].lineno}, in {frames[-1].name})" if frames else ""

@@ -337,7 +337,7 @@ def test_a_full_disk_says_so(tmp_path, make_header, make_record, monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "write", full)
-        with pytest.raises(OSError, match="No space left on device; free some space, then resume it"):
+        with pytest.raises(OSError, match="No space left on device; free some space"):
             writer.completed(make_record())
     writer.close()
 

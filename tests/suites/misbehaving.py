@@ -27,7 +27,8 @@ from backends.onnxruntime import OnnxRuntimeBackend
 
 WAYS = (
     "abort", "segfault", "exit", "sleep", "spin", "rubbish", "raise", "downcast", "sticky", "wrong", "late",
-    "compile_error", "accepted", "unsupported", "overclaim", "lost", "memory", "noise", "slow",
+    "compile_error", "accepted", "unsupported", "overclaim", "lost", "memory", "noise", "slow", "brick", "half_an_error",
+    "damage",
 )  # fmt: skip
 
 
@@ -38,8 +39,12 @@ class Misbehaving(Backend):
         return [DeviceInfo(self.name, "toy", "emulated", vendor="nobody", runtime="onnxruntime")]
 
     def open(self, info: DeviceInfo, options: Options) -> Device:
-        if set(options) - {"how"} or options.get("how") not in WAYS:
+        if set(options) - {"how", "switch"} or options.get("how") not in WAYS:
             raise ValueError(f"option how must be one of {', '.join(WAYS)}")
+        if "switch" in options:
+            os.environ["SWITCH"] = options["switch"]
+            if os.path.exists(options["switch"]):
+                raise DeviceLost("the device does not come back")
         return MisbehavingDevice(info, options["how"])
 
 
@@ -83,6 +88,8 @@ class MisbehavingExecutable(Executable):
             time.sleep(0.02)
         if self.meets and how in HARD:
             HARD[how]()
+        if how == "damage" and self.device.spoilt and not self.meets:
+            raise AttributeError("what an earlier case damaged")
         if self.meets and how == "rubbish":
             return ["not", "a", "dictionary"]  # type: ignore[return-value]
         if how == "late" and self.meets and self.device.spoilt:
@@ -102,7 +109,21 @@ def _raise(error: Exception) -> None:
     raise error
 
 
+def _brick() -> None:
+    open(os.environ["SWITCH"], "w").close()
+    os.abort()
+
+
+class HalfAnError(Unsupported):
+    """An easy mistake: the base class's constructor was not called."""
+
+    def __init__(self) -> None:
+        pass
+
+
 HARD = {
+    "brick": _brick,
+    "half_an_error": lambda: _raise(HalfAnError()),
     "abort": os.abort,
     "segfault": lambda: ctypes.string_at(0),
     "exit": lambda: os._exit(3),

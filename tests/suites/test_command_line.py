@@ -18,6 +18,7 @@ from results.verdict import Verdict
 ROOT = Path(__file__).resolve().parents[2]
 ADD = "Add-14.f32.a:2x3x5x7.b:3x1x7.in:normal"
 FEW = ("--ops", "Add,Softmax")
+MISBEHAVING = f"{ROOT}/tests/suites/misbehaving.py:Misbehaving"
 
 
 def run(*arguments, results, env=None, backend="sim"):
@@ -102,6 +103,15 @@ def test_types_select_by_short_and_long_name(tmp_path, name):
         (["--family", "elementwize"], ["elementwise"]),
         (["--resume", "nothing.jsonl"], ["nothing.jsonl"]),
         (["--case", ADD, "--ops", "Add"], ["--case", "--ops"]),
+        (["--ops", ""], ["--ops"]),
+        (["--dtype", ","], ["--dtype"]),
+        (["--ops", "Add", "--family", "convolution"], ["--ops", "--family"]),
+        (["--case", "Add-14.f32.a:3x5.b:4.in:normal"], ["Add-14.f32.a:3x5.b:4"]),
+        (["--case", "Conv-22.f32.x:1x4x8x9.w:5x4x3x3.group:7.in:normal"], ["group:7"]),
+        (["--resume="], ["--resume"]),
+        (["--device-host="], ["--device-host"]),
+        (["--backend=" + "a" * 5000 + ".py:B"], ["path"]),
+        (["--device-host=popen//python=/does/not/exist"], ["/does/not/exist"]),
     ],
 )
 def test_bad_input_is_a_usage_error_in_one_line(tmp_path, arguments, words):
@@ -288,6 +298,54 @@ def test_a_budget_runs_a_deterministic_informative_prefix(tmp_path):
     again = run("--ops", "Add,Conv,Softmax", "--budget", "1h", results=tmp_path / "b")
     assert again.returncode == 0
     assert [r.id for r in only_journal(tmp_path / "b").records[: len(ran)]] == [r.id for r in ran]
+
+
+def test_stopping_at_the_first_failure_is_no_finished_run(tmp_path):
+    done = run(*FEW, "-x", "--backend-option", "how=wrong", results=tmp_path, backend=MISBEHAVING)
+    assert done.returncode == 1
+    assert only_journal(tmp_path).footer["reason"] == "interrupted"
+
+
+def test_two_runs_cannot_write_one_journal(tmp_path):
+    run("--case", ADD, results=tmp_path)
+    (path,) = tmp_path.glob("*.jsonl")
+    writer = journal.JournalWriter.resume(path)
+    done = run("--resume", str(path), results=tmp_path)
+    writer.close()
+    assert done.returncode == 4
+    assert "another run" in errors(done)[0]
+
+
+def test_parallel_processes_repeat_nothing_of_a_resumed_run(tmp_path):
+    options = ("--backend-option", "how=wrong")
+    assert run(*FEW, *options, results=tmp_path, backend=MISBEHAVING).returncode == 1
+    (path,) = tmp_path.glob("*.jsonl")
+    before = journal.read(path)
+    done = run("--resume", str(path), "-n", "2", *options, results=tmp_path, backend=MISBEHAVING)
+    assert done.returncode == 1, done.stdout
+    after = only_journal(tmp_path)
+    assert len(after.records) == len(before.records)
+    assert after.footer["counts"] == before.footer["counts"]
+
+
+def test_a_spent_budget_is_said_by_parallel_processes_too(tmp_path):
+    done = run("--ops", "Add,Conv,Softmax", "--budget", "0.05s", "-n", "2", results=tmp_path)
+    assert done.returncode == 0, done.stdout
+    assert only_journal(tmp_path).footer["reason"] == "budget"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="SIGTERM")
+def test_termination_is_an_interruption(tmp_path):
+    command = [sys.executable, "-m", "pytest", "suites", f"--backend={MISBEHAVING}", "--backend-option", "how=slow", "-q"]
+    process = subprocess.Popen(
+        [*command, "-p", "no:cacheprovider", f"--results={tmp_path}"], cwd=ROOT, stdout=subprocess.DEVNULL
+    )
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and sum(p.read_bytes().count(b"\n") for p in tmp_path.glob("*.jsonl")) < 20:
+        time.sleep(0.05)
+    process.terminate()
+    assert process.wait(30) == 2
+    assert only_journal(tmp_path).footer["reason"] == "interrupted"
 
 
 def test_parallel_processes_share_one_journal(tmp_path):

@@ -42,7 +42,8 @@ def verdicts(tmp_path, how, *arguments):
         ("spin", Verdict.TIMEOUT, "deadline"),
         ("rubbish", Verdict.HARNESS_ERROR, "list"),
         ("raise", Verdict.HARNESS_ERROR, "KeyError"),
-        ("wrong", Verdict.MISMATCH, "outside their bound"),
+        ("half_an_error", Verdict.HARNESS_ERROR, "phase"),
+        ("wrong", Verdict.MISMATCH, "elements wrong"),
         ("compile_error", Verdict.COMPILE_ERROR, "finalisation"),
         ("accepted", Verdict.OVERCLAIM, "finalisation"),
         ("overclaim", Verdict.OVERCLAIM, "no Softmax"),
@@ -103,3 +104,17 @@ def test_binary_noise_on_standard_output_belongs_to_the_case(tmp_path):
     assert {r.verdict for r in records["Softmax"]} == {Verdict.PASS}
     assert records["Softmax"][0].vendor.text
     assert not records["Add"][1].vendor.text
+
+
+def test_the_case_that_bricks_the_device_keeps_its_verdict(tmp_path):
+    done, read, records = verdicts(tmp_path / "runs", "brick", "--backend-option", f"switch={tmp_path / 'switch'}")
+    assert done.returncode == 1
+    assert records["Softmax"][0].verdict is Verdict.CRASH
+    assert [r.verdict for r in records["Add"]] == [Verdict.PASS, Verdict.NOT_RUN, Verdict.NOT_RUN]
+    assert "device lost" in records["Add"][1].reason
+    assert read.footer["reason"] == "device_lost"
+
+
+def test_an_adapter_error_that_an_earlier_case_caused_is_order_dependent(tmp_path):
+    _, _, records = verdicts(tmp_path, "damage")
+    assert [r.verdict for r in records["Add"]] == [Verdict.PASS, Verdict.ORDER_DEPENDENT, Verdict.ORDER_DEPENDENT]
