@@ -12,6 +12,7 @@ import numpy as np
 from backends.interface import Capabilities, DeviceInfo
 from backends.worker import DeviceSession, Observation
 from results.record import Record
+from results.verdict import Verdict
 from suites.cases.case import Case
 from suites.precision import Precision, settle
 
@@ -28,7 +29,7 @@ class RunState:
     ends: float | None = None  # time.monotonic() at which the budget is spent
     lost: str = ""  # the story of a device that did not come back
     record: Record | None = None  # of the test that is running, once it is judged
-    confirmed: set[tuple[str, str]] = dataclasses.field(default_factory=set)  # (operator, type) wrong in fresh processes too
+    confirmed: set[tuple[str, str, Verdict]] = dataclasses.field(default_factory=set)  # (operator, type, verdict) seen twice
 
     def __post_init__(self) -> None:
         self.precision = settle(self.session.capabilities, self.session.fingerprint)

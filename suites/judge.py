@@ -77,7 +77,7 @@ def verify(case: Case, run: Run) -> None:
         try:
             rerun = judge(run, run.again())
             if rerun.verdict is judgement.verdict:
-                run.state.confirmed.add((case.operator, case.dtype))
+                run.state.confirmed.add((case.operator, case.dtype, judgement.verdict))
             else:
                 judgement = _settle(judgement, rerun, judge(run, run.again()))
         except DeviceGone as error:  # what was seen first stays on record
@@ -92,7 +92,7 @@ def _suspicious(run: Run, judgement: Judgement) -> bool:
     if judgement.verdict in (Verdict.CRASH, Verdict.TIMEOUT):
         return True
     doubtful = judgement.verdict is Verdict.MISMATCH or run.observation.ended == "adapter_error"
-    return doubtful and (run.case.operator, run.case.dtype) not in run.state.confirmed
+    return doubtful and (run.case.operator, run.case.dtype, judgement.verdict) not in run.state.confirmed
 
 
 def _settle(first: Judgement, second: Judgement, third: Judgement) -> Judgement:
