@@ -6,11 +6,13 @@ It protects its parent from vendor code (prints, signals, hangs), and the machin
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import faulthandler
 import functools
 import os
 import signal
 import struct
+import sys
 import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NoReturn
@@ -23,6 +25,7 @@ from backends.worker.execute import Server
 if TYPE_CHECKING:
     from execnet.gateway_base import Channel
 
+PR_SET_PDEATHSIG = 1  # linux/prctl.h
 PARENT_CHECK = 0.5  # seconds between two looks for the parent
 
 
@@ -54,6 +57,8 @@ def isolate(channel: Channel) -> str:
     parent = os.getppid()
     if os.name == "posix" and os.getpgrp() != os.getpid():
         os.setsid()
+    if sys.platform == "linux":  # a stopped worker is woken when the parent dies, so that its watchdog can end the group
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGCONT)
     path = log.redirect()
     faulthandler.enable(file=2)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, who ends this process

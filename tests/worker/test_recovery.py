@@ -210,6 +210,18 @@ def test_a_killed_parent_leaves_no_orphans(groups, behaviour, deadline, within):
     assert left == []
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="prctl")
+def test_a_stopped_worker_goes_with_its_killed_parent(groups):
+    command = [sys.executable, "-c", PARENT, f"{ADAPTERS}:Adapter", "idle", "60"]
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as parent:
+        group = int(parent.stdout.readline())
+        groups.add(group)
+        os.killpg(group, signal.SIGSTOP)
+        parent.kill()
+        parent.wait()
+    assert left_after({group}, 4) == []
+
+
 def test_a_parent_that_forgets_to_close_leaves_nobody(groups):
     command = [sys.executable, "-c", PARENT, f"{ADAPTERS}:Adapter", "exit", "60"]
     start = time.monotonic()
