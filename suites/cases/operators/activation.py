@@ -35,6 +35,7 @@ CASES = (
     Row("Selu-6", "f32", "uniform", "x:3x5x7.alpha:2.gamma:3"),
     Row("Shrink-9", "f32 f16", "normal special", "input:2x3x5x7.bias:15e-1.lambd:15e-1 input:3x5x7"),
     Row("Shrink-9", "f32", "half", "input:11.lambd:5e-1"),
+    Row("Shrink-9", "i8 u8 i32 i64", "normal", "input:3x5x7.bias:1.lambd:2"),
     Row("PRelu-16", "f32", "normal grid special", "x:2x3x5x7.slope:3x1x1.const:slope x:2x3x5x7.slope:2x3x5x7"),
     Row("PRelu-16", "f32", "normal", "x:2x3x5x7.slope:1.const:slope x:3x5.slope:scalar x:11.slope:11.const:slope"),
     Row("PRelu-16", "f16", "normal", "x:2x3x5x7.slope:3x1x1.const:slope"),

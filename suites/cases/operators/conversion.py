@@ -45,6 +45,7 @@ CASES = (
         "normal",
         "input:3x5x7.target_type:1:f16 input:3x5x7.target_type:scalar:i32 input:3x5x7.target_type:2x3:bool",
     ),
+    Row("CastLike-21", "i8 u8 bool", "uniform", "input:3x5x7.target_type:1:f32 input:3x5x7.target_type:2:i64"),
     Row("CastLike-21", "f16 i32 i64", "normal", "input:3x5x7.target_type:1:f32 input:3x5x7.target_type:2:u8"),
     Row(
         "EyeLike-9",
@@ -52,7 +53,7 @@ CASES = (
         "zero",
         "input:3x5 input:5x3.k:1 input:5x7.k:-2 input:3x5.dtype:f16 input:5x5.dtype:i64.k:9 input:7x1",
     ),
-    Row("EyeLike-9", "f64 i32 i64 u8", "zero", "input:5x7.k:1"),
+    Row("EyeLike-9", "f64 f16 i32 i64 i8 u8 bool", "zero", "input:5x7.k:1"),
     Row("ConstantOfShape-21", "f32", "", "input:2_3.value:15e-1 input:5 input:none.value:-inf input:0_3.value:1"),
     Row("ConstantOfShape-21", "f32 f16", "", "input:2_3_5.value:-25e-2.feed:input"),
     Row("ConstantOfShape-21", "i8 u8 i32 i64 bool", "", "input:2_3_5.value:1 input:2_3.value:1.feed:input"),
@@ -65,7 +66,7 @@ CASES = (
     ),
     Row("Range-11", "i16 i32 i64", "", "start:0.limit:10.delta:3 start:7.limit:-9.delta:-2 start:3.limit:3.delta:1"),
     Row("Range-11", "i32 i64", "", "start:-5.limit:17.delta:4.feed:start_limit_delta"),
-    Row("Shape-21 Size-21", "f32 f16 i8 i64 bool", "index", "data:2x3x5x7"),
+    Row("Shape-21 Size-21", "f32 f16 i8 u8 i32 i64 bool", "index", "data:2x3x5x7"),
     Row("Shape-21 Size-21", "f32", "zero", "data:scalar data:11 data:0x3 data:2x3x2x5x3"),
     Row(
         "Shape-21",

@@ -71,5 +71,6 @@ CASES = (
     ),
     Row("OneHot-11", "i64", "normal", "indices:5.values:2:f32.depth:7.feed:depth"),
     Row("OneHot-11", "f32", "normal", "indices:5.values:2.depth:7 indices:5.values:2.depth:7:i64"),
+    Row("OneHot-11", "f16 i8", "normal", "indices:5.values:2:f32.depth:7"),
     Row("OneHot-11", "u8", "normal", "indices:5.values:2:f32.depth:7"),
 )

@@ -57,10 +57,11 @@ CASES = (
     Row("Gemm-13", "f32", "normal grid", _GEMM_MORE),
     Row("Gemm-13", "f32", "normal", "a:31x509.b:509x67.c:67.const:b_c"),
     Row("Gemm-13", "f16", "normal lattice", _GEMM),
+    Row("Gemm-13", "i32 i64", "normal", "a:5x7.b:7x3.c:3.const:b_c a:7x5.b:3x7.transA:1.transB:1"),
     Row("Gemm-13", "bf16 f64", "normal", "a:5x7.b:7x3.c:3.const:b_c"),
     Row("Einsum-12", "f32", "normal lattice", f"{_EINSUM} {_EINSUM_MORE}"),
     Row("Einsum-12", "f32", "grid", _EINSUM),
-    Row("Einsum-12", "f16 f64 i32 i64", "normal", "inputs0:2x3x5.inputs1:2x5x7.equation:bij+2Cbjk-+3Ebik"),
+    Row("Einsum-12", "f16 f64 i8 u8 i32 i64", "normal", "inputs0:2x3x5.inputs1:2x5x7.equation:bij+2Cbjk-+3Ebik"),
     *(
         Row("MatMulInteger-10", dtype, "uniform extreme", _INTEGER.format(w=weights))
         for dtype, weights in (("u8", ""), ("u8", ":i8"), ("i8", ""), ("i8", ":u8"))

@@ -52,6 +52,12 @@ def _products(weights: str = "") -> str:
 
 CASES = (
     Row(
+        "QuantizeLinear-23",
+        "i32",
+        "normal uniform",
+        "x:2x3x5x7.y_scale:scalar:f32.y_zero_point:scalar:i8.const:y_scale_y_zero_point",
+    ),
+    Row(
         "QuantizeLinear-21",
         "f32",
         "normal uniform half extreme",

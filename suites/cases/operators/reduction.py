@@ -41,6 +41,8 @@ CASES = (
     Row("ReduceSum-13 ReduceProd-18", "i32 i64 u32 u64", "normal", "data:3x5x7.axes:1.keepdims:0"),
     Row("ReduceLogSum-18", "f32", "positive", f"{_AXES} data:3x5x7 data:11.axes:0 data:3x5x7.axes:none"),
     Row("ReduceLogSum-18", "f32", "normal special", "data:7x11x5.axes:1"),
+    Row("ReduceLogSum-18", "i32 i64", "positive", "data:3x5x7.axes:1"),
+    Row("ReduceL2-18 ReduceLogSumExp-18", "i32 i64", "normal", "data:3x5x7.axes:1"),
     Row("ReduceLogSum-18", "f16 f64", "positive", "data:3x5x7.axes:1"),
     Row("ReduceProd-18", "f32", "normal grid lattice", _AXES),
     Row("ReduceProd-18", "f32", "normal", "data:3x5x7 data:11.axes:0 data:3x5x7.axes:none"),

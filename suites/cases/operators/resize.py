@@ -39,6 +39,6 @@ CASES = (
     Row("Resize-19", "f32", "normal", f"{_LINEAR} {_CUBIC} {_MORE}"),
     Row("Resize-19", "f32", "grid", _LINEAR),
     Row("Resize-19", "f16", "normal", "x:1x2x5x7.scales:1_1_2_2 x:1x2x5x7.sizes:1_2_8_9.mode:linear"),
-    Row("Resize-19", "i8 u8 i32", "index", "x:1x2x5x7.scales:1_1_2_2 x:1x2x5x7.sizes:1_2_3_4"),
+    Row("Resize-19", "i8 u8 i32 i64 bool", "index", "x:1x2x5x7.scales:1_1_2_2 x:1x2x5x7.sizes:1_2_3_4"),
     Row("Resize-19", "f64", "normal", "x:1x2x5x7.sizes:1_2_8_9.mode:linear"),
 )
