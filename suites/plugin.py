@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import signal
 import sys
@@ -277,14 +276,7 @@ def _one_line(error: BaseException | None) -> str:
 
 def _bare(item: pytest.Item, verdict: Verdict, reason: str) -> Record:
     """A record of a test that left none: it has no case, or ended before it was judged."""
-    case_id = selection.id_of(item)
-    about: dict[str, Any] = {}
-    if case_id:
-        with contextlib.suppress(ValueError):
-            case = parse(case_id)
-            about = {"operator": case.operator, "domain": case.domain, "opset": case.opset, "dtype": case.dtype}
-            about["family"] = case.family
-    return Record(id=case_id or item.name, test=item.nodeid, requirement="", verdict=verdict, reason=reason, **about)
+    return recording.bare(item.nodeid, verdict, reason)
 
 
 # The end

@@ -14,6 +14,8 @@ from results import journal, summary
 from results.header import header
 from results.record import Record
 from results.verdict import Verdict
+from suites.cases.errors import CaseIdError
+from suites.cases.identifier import parse
 from suites.device import LOST
 from suites.options import usage_error
 
@@ -35,6 +37,21 @@ def case_of(nodeid: str) -> str:
     """The case id within a node id, the test's own name for a test without cases."""
     path, bracket, rest = nodeid.partition("[")
     return rest[:-1] if bracket else path.rpartition("::")[2]
+
+
+def bare(nodeid: str, verdict: Verdict, reason: str) -> Record:
+    """A record that nobody judged: of a test without a case, or one that ended before its verdict."""
+    case_id, about = case_of(nodeid), dict[str, Any]()
+    with contextlib.suppress(CaseIdError):
+        case = parse(case_id)
+        about = {
+            "operator": case.operator,
+            "domain": case.domain,
+            "opset": case.opset,
+            "dtype": case.dtype,
+            "family": case.family,
+        }
+    return Record(id=case_id, test=canonical(nodeid), requirement="", verdict=verdict, reason=reason, **about)
 
 
 def previous(config: pytest.Config) -> dict[str, Record]:
@@ -102,7 +119,7 @@ class Recorder:
         self.config = config
         self.records: dict[str, Record] = dict(resumed)
         self._resumed = frozenset(settled(resumed))
-        self._running: dict[str, str] = {}  # node id → case id
+        self._running: set[str] = set()  # tests that are started and not completed
         self._broken = False  # the journal can no longer be written
 
     @classmethod
@@ -124,7 +141,7 @@ class Recorder:
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         test = canonical(nodeid)
         if test not in self._resumed and belongs(self.config, nodeid):
-            self._running[test] = case_of(nodeid)
+            self._running.add(test)
             self._write(lambda: self.writer.started(case_of(nodeid), test))
 
     @pytest.hookimpl
@@ -135,10 +152,10 @@ class Recorder:
             self._complete(Record.from_json(data))
         elif data is None and report.failed and test in self._running:  # a pytest-xdist worker died with the test
             reason = " ".join(str(report.longrepr).split())[:300]
-            self._complete(Record(self._running[test], test, "", Verdict.HARNESS_ERROR, reason=reason))
+            self._complete(bare(report.nodeid, Verdict.HARNESS_ERROR, reason))
 
     def _complete(self, record: Record) -> None:
-        self._running.pop(record.test, None)
+        self._running.discard(record.test)
         self.records[record.test] = record
         self._write(lambda: self.writer.completed(record))
 
@@ -151,7 +168,7 @@ class Recorder:
         except OSError as error:
             self._broken = True
             text = f"{error.strerror}: {error.filename}; what was measured before is in it"
-            pytest.exit(text, returncode=int(pytest.ExitCode.INTERNAL_ERROR))
+            pytest.exit(text, returncode=int(pytest.ExitCode.INTERRUPTED))
 
     def finish(self, exitstatus: int) -> None:
         """Writes the footer, unless the disk is full, and closes the file."""
