@@ -6,7 +6,7 @@ runs `pytest suites --backend=file.py:Class`. This module needs NumPy alone.
 Conventions
 - A model is a serialised ONNX ModelProto (`bytes`); tensors are NumPy arrays; dtypes are named as NumPy and ml_dtypes name
   them ("float32", "bfloat16", "int4", "bool"); sizes, offsets, strides and alignments are in bytes; durations in seconds.
-- Calls come from one thread, the main thread of the device worker, unless the backend sets `free_threaded`.
+- Calls come from one thread, the main thread of the device worker.
 - Failures are raised as one of the error classes below, with the vendor's code and text kept verbatim. Any other exception
   that leaves an adapter is reported as an error of the adapter, not of the device.
 """
@@ -301,7 +301,6 @@ class Backend(abc.ABC):
     needs: ClassVar[str] = ""
     extra: ClassVar[str] = ""
     in_process: ClassVar[bool] = False
-    free_threaded: ClassVar[bool] = False
 
     def unavailable(self) -> str | None:
         """None when this backend can run here, else one line that says what is missing. Must not load vendor libraries."""

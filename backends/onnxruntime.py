@@ -110,6 +110,9 @@ class OnnxRuntimeBackend(Backend):
                     f"option ep={provider}: this onnxruntime has {', '.join(self._providers())}; install the wheel "
                     "with that provider (onnxruntime-gpu, onnxruntime-directml, onnxruntime-openvino, ...)"
                 )
+            default = self.discover()[0].name
+            if info.name not in (default, _device_name(provider)):
+                raise ValueError(f"option ep={provider} is not device {info.name!r}: give one of --ep and --device")
         if provider is None:
             raise ValueError(f"backend {self.name} has no device {info.name!r}")
         return OnnxRuntimeDevice(self, self._info(provider), provider, checked)

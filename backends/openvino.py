@@ -91,7 +91,7 @@ class OpenVinoBackend(Backend):
         core = openvino.Core()
         if info.name not in core.available_devices:
             raise ValueError(f"OpenVINO has no device {info.name!r} here; it has {', '.join(core.available_devices)}")
-        return OpenVinoDevice(core, self._info(core, info.name), self.config(core, info.name, options))
+        return OpenVinoDevice(self, core, self._info(core, info.name), options)
 
     def config(self, core: Any, device: str, given: Options) -> dict[str, str]:
         """Options as OpenVINO properties. `config.NAME` sets any writable property of the plugin. Raises ValueError."""
@@ -141,10 +141,12 @@ class OpenVinoBackend(Backend):
 class OpenVinoDevice(Device):
     """One plugin's device. `config` are the properties every model is compiled with."""
 
-    def __init__(self, core: Any, info: DeviceInfo, config: Mapping[str, str]) -> None:
+    def __init__(self, backend: OpenVinoBackend, core: Any, info: DeviceInfo, options: Options) -> None:
+        self.backend = backend
         self.core = core
         self.info = info
-        self.config = dict(config)
+        self.options = dict(options)
+        self.config = backend.config(core, info.name, options)
 
     def capabilities(self) -> Capabilities:
         """Only what the pinned precision says; plugins list no operators, they answer `query_model` for one model."""
@@ -152,7 +154,7 @@ class OpenVinoDevice(Device):
         return Capabilities(precision={"float32": rung} if rung else None, memory_kinds=frozenset({"host"}))
 
     def compile(self, model: bytes, options: Options | None = None) -> Executable:
-        config = {**self.config, **OpenVinoBackend().config(self.core, self.info.name, options)} if options else self.config
+        config = self.backend.config(self.core, self.info.name, {**self.options, **options}) if options else self.config
         try:
             graph = self.core.read_model(model)
         except Exception as error:

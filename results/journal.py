@@ -55,9 +55,15 @@ class JournalWriter:
     def resume(cls, path: str | os.PathLike[str], sync: bool = False) -> JournalWriter:
         """An existing journal, to append to; a torn last line is cut. Raises JournalError, OSError."""
         path = Path(path)
-        read(path)
+        if not path.is_file():
+            read(path)  # which says why it cannot
         with _explained(path, "cannot append to the journal"):
             descriptor = _open(path, 0)
+        try:
+            read(path)
+        except JournalError:
+            os.close(descriptor)
+            raise
         content = path.read_bytes()
         os.ftruncate(descriptor, content.rfind(b"\n") + 1)
         return cls(descriptor, path, sync)

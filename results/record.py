@@ -35,7 +35,7 @@ class Record:
     """One case on one device. docs/journal.md explains every field.
 
     numbers: output name → number name → value. seconds: duration by phase. placement: device → count of nodes, None
-    without evidence. worker: generation of the device worker, 0 in process. A test without a model has operator ""
+    without evidence. worker: generation of the device worker, from 1 on, 0 without one. A test without a model has operator ""
     and opset None.
     """
 

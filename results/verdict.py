@@ -239,7 +239,7 @@ ROWS: tuple[Row, ...] = (
     Row(
         Verdict.PASS_REDUCED,
         "right at a lower, declared precision",
-        "Never at a rung that the device does not declare.",
+        "The rung is declared, or was found by the probe, or the reason names it.",
         ("ran",),
         verified=("pass_reduced",),
     ),
@@ -314,7 +314,9 @@ SKIPPED: tuple[Literal["skipped"], Literal["skipped"], Literal[0]] = ("skipped",
 
 OUTCOME: dict[Verdict, Outcome] = {
     Verdict.PASS: Outcome(*PASSED, "Right, at the precision that the device declares or was found to have."),
-    Verdict.PASS_REDUCED: Outcome(*PASSED, "Right at a lower rung of precision, which the device declares."),
+    Verdict.PASS_REDUCED: Outcome(
+        *PASSED, "Right at a lower rung: one that the device declares or was found to have, or one that the reason names."
+    ),
     Verdict.COMPILED: Outcome(*PASSED, "Compile-only evidence: it compiles; nothing ran."),
     Verdict.IMPLEMENTATION_DEFINED: Outcome(*PASSED, "ONNX leaves the value open; what the device gave is recorded."),
     Verdict.CRASH: Outcome(*FAILED, "The process that held the device died."),
@@ -332,7 +334,9 @@ OUTCOME: dict[Verdict, Outcome] = {
     Verdict.INCONCLUSIVE: Outcome(
         *SKIPPED, "No bound can decide. Never a pass, and no fault of the device: skipped, counted apart."
     ),
-    Verdict.NOT_RUN: Outcome(*SKIPPED, "Not tried, for a reason on record: budget, device lost, interrupted."),
+    Verdict.NOT_RUN: Outcome(
+        *SKIPPED, "Not tried, for a reason on record: budget, device lost. A run that lost its device exits with 1."
+    ),
 }
 
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import io
+import shutil
 import sys
 from pathlib import Path
 
 import pytest
 
-from results import header, journal
+from results import header, journal, summary
 
 USAGE = """\
 usage: npu-cts run [pytest options] [--backend X] …   run the suites (npu-cts run --help lists the options)
        npu-cts backends                               what can run here, and why not
+       npu-cts summary JOURNAL…                       what a run said at its end, also of one that was killed
        npu-cts validate JOURNAL…                      check journals against their schema
        npu-cts --version
 """
@@ -31,6 +33,8 @@ def main(arguments: list[str] | None = None) -> int:
             return run(["--list-backends"])
         case ["validate", first, *rest]:
             return validate([first, *rest])
+        case ["summary", first, *rest]:
+            return show([first, *rest])
         case ["--version"]:
             print(f"npu-cts {header.suite()['version']}")
             return 0
@@ -43,9 +47,24 @@ def main(arguments: list[str] | None = None) -> int:
 
 def run(arguments: list[str]) -> int:
     """The installed suites under pytest, from any folder; the journal goes to results/runs below that folder."""
-    suites = str(Path(__file__).resolve().parent)
+    here = Path(__file__).resolve().parent
+    # Node ids read suites/test_x.py::test_y wherever the suites are installed.
+    words = [str(here.parent / word) if word.startswith("suites/") else word for word in arguments]
+    default = [] if words != arguments else [str(here)]
     fixed = ["-p", "suites.plugin", "-p", "no:cacheprovider", "--import-mode=importlib", f"--rootdir={Path.cwd()}"]
-    return int(pytest.main([*fixed, suites, *arguments]))
+    return int(pytest.main([*fixed, *default, *words]))
+
+
+def show(paths: list[str]) -> int:
+    """Prints the summary of each journal; 1 if one cannot be read."""
+    bad = 0
+    for path in paths:
+        try:
+            print(summary.summarise_journal(journal.read(path), summary.Layout(shutil.get_terminal_size().columns)))
+        except journal.JournalError as error:
+            print(error, file=sys.stderr)
+            bad = 1
+    return bad
 
 
 def validate(paths: list[str]) -> int:

@@ -129,7 +129,7 @@ def _record(case: Case, run: Run, judgement: Judgement, rerun: Judgement | None)
         seconds={phase: round(duration, 6) for phase, duration in seen.seconds.items()},
         worker=seen.worker,
         rerun=None if rerun is None else Rerun(rerun.verdict, rerun.reason),
-        notes=[*run.state.take_notes(), *judgement.notes, *seen.notes],
+        notes=[*judgement.notes, *seen.notes, *(note for note in run.state.take_notes() if note not in seen.notes)],
     )
 
 

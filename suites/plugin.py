@@ -291,6 +291,8 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     if recorder is None:
         return
     recorder.finish(int(exitstatus))
+    if recorder.stopped == "device_lost" and exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED  # a run that lost its device between two cases has not passed
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

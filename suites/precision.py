@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from backends.interface import Capabilities
+from reference.dtypes import FLOATS
 from reference.verify import RUNGS
 
 
@@ -35,17 +36,50 @@ def settle(capabilities: Capabilities, fingerprint: Mapping[str, Any]) -> Precis
     return Precision({**rungs, "float32": inferred}, frozenset({"float32"}))
 
 
+STEP = 2.0**-12
+ROUNDED = (1 + STEP) * (1 + 3 * STEP) + STEP * STEP
+"""A product that lies between two float32 numbers, rounded to nearest even (backends/probe.py)."""
+
+
 def infer_float32(fingerprint: Mapping[str, Any]) -> str | None:
-    """1 + 2^-12 lost in a product means 16-bit inputs; a sum of 128,000 cut at 65,536 means 16-bit accumulators too.
-    A product within an ulp of the right one means single precision with faithful rounding."""
+    """The most exact rung that the probe's values allow, None where the device declines the probe's models.
+
+    1 + 2^-12 lost in a product means 16-bit inputs, 1 + 2^-9 lost too means bfloat16; a sum of 128,000 that comes out
+    otherwise means 16-bit accumulators. A product an ulp off, a tie rounded down or a flushed subnormal is a unit of single
+    precision that is no IEEE 754 one.
+    """
     product, total = fingerprint.get("matmul_1p2m12"), fingerprint.get("matmul_sum")
     if product is None:
         product = fingerprint.get("mul_1p2m12")
     if product is None:
         return None
-    exact = 1 + 2.0**-12
-    if product == exact:
-        return "fp32"
-    if abs(product - exact) <= 2.0**-23:
-        return "fp32-faithful"
-    return "fp16-faithful" if total is not None and abs(total - 128000) > 1 else "fp16-in"
+    if abs(product - (1 + STEP)) <= 2.0**-23:
+        plain = fingerprint.get("mul_rounding") in (None, ROUNDED) and fingerprint.get("mul_subnormal") in (None, 2.0**-127)
+        return "fp32" if product == 1 + STEP and plain else "fp32-faithful"
+    narrow = total is not None and abs(total - 128000) > 1280
+    if fingerprint.get("mul_1p2m9") == 1.0:
+        return "bf16-faithful" if narrow else "bf16-in"
+    return "fp16-faithful" if narrow else "fp16-in"
+
+
+def contradictions(declared: str, fingerprint: Mapping[str, Any]) -> list[str]:
+    """What of a fingerprint is impossible at the declared rung of float32, [] for a device that keeps its word.
+
+    A unit may always be more exact than it says.
+    """
+    arithmetic = RUNGS[declared]
+    found = []
+    product, total = fingerprint.get("matmul_1p2m12"), fingerprint.get("matmul_sum")
+    single = FLOATS[arithmetic.compute].precision >= 24
+    if single and arithmetic.inputs is None and product is not None and abs(product - (1 + STEP)) > 2.0**-23:
+        found.append(f"1 + 2^-12 times 1 gives {product!r}")
+    if single and total is not None and abs(total - 128000) > 1280:
+        found.append(f"64 times 2000 adds up to {total!r}")
+    kept = fingerprint.get("mul_1p2m9")
+    if (
+        kept is not None
+        and FLOATS[arithmetic.inputs or arithmetic.compute].precision >= 11
+        and abs(kept - (1 + 8 * STEP)) > 2.0**-12
+    ):
+        found.append(f"1 + 2^-9 times 1 gives {kept!r}")
+    return found

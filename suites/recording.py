@@ -81,7 +81,8 @@ SELECTING = ("case", "ops", "dtype", "family", "keyword", "markexpr", "deselect"
 
 def selection_of(config: pytest.Config) -> dict[str, Any]:
     """The selecting options that were given."""
-    given = {name: getattr(config.option, name, None) for name in SELECTING}
+    given: dict[str, Any] = {name: getattr(config.option, name, None) for name in SELECTING}
+    given["tests"] = [canonical(argument) for argument in config.args if ".py" in argument]
     return {name: value for name, value in given.items() if value}
 
 
@@ -96,9 +97,10 @@ def take_over_selection(config: pytest.Config) -> None:
     now = selection_of(config)
     now.pop("budget", None)  # how long to go on is the new run's own matter
     then.pop("budget", None)
-    if now and now != then:
+    if (now or "tests" in then) and now != then:
         first = ", ".join(f"{name}={value}" for name, value in then.items()) or "everything"
-        raise usage_error(f"--resume: that run selected {first}; leave selecting options out to go on with the same")
+        advice = "name the same tests" if "tests" in then else "leave selecting options out to go on with the same"
+        raise usage_error(f"--resume: that run selected {first}; {advice}")
     for name, value in then.items():
         setattr(config.option, name, value)
 
@@ -189,7 +191,12 @@ class Recorder:
     def summary(self, layout: summary.Layout) -> str:
         """The end of the run as text."""
         return summary.summarise(
-            self.header, list(self.records.values()), layout, path=_shown(self.writer.path), stopped=self.stopped
+            self.header,
+            list(self.records.values()),
+            layout,
+            path=_shown(self.writer.path),
+            in_flight=[case_of(test) for test in sorted(self._running)],
+            stopped=self.stopped,
         )
 
 

@@ -1,6 +1,6 @@
 """What operators allow the simulated device's compiler to do with types that its engine has no kernel for.
 
-`compiler` says how each set is used.
+`lowering` says how each set is used.
 """
 
 from __future__ import annotations

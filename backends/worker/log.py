@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import io
 import os
 import sys
 import tempfile
@@ -26,8 +27,9 @@ def redirect() -> str:
     for descriptor in (1, 2):
         os.dup2(handle, descriptor)
     os.close(handle)
-    sys.stdout = os.fdopen(1, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)
-    sys.stderr = os.fdopen(2, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)
+    for descriptor, name in ((1, "stdout"), (2, "stderr")):  # unbuffered: what a crashing process printed is there
+        raw = os.fdopen(descriptor, "wb", buffering=0, closefd=False)
+        setattr(sys, name, io.TextIOWrapper(raw, encoding="utf-8", errors="backslashreplace", write_through=True))
     _unbuffer_c_stdout()
     return path
 

@@ -1,7 +1,7 @@
 """ACCUM tier 1: the hard bound of a sum of products, element by element.
 
 E = γ_d·B + (2u_in + u_in²)·B·(1 + γ_d), with B = Σ|products| and d the number of roundings an element may meet: its number of
-terms K, one more for a bias, one more for a mean's division (Higham, Accuracy and Stability, 2nd ed., ch. 3–4). B and K come
+terms K, one more for a bias, three more for a mean's division (Higham, Accuracy and Stability, 2nd ed., ch. 3–4). B and K come
 from the operator itself, applied to magnitudes and to ones, so that border pixels have fewer terms.
 """
 
@@ -50,7 +50,11 @@ def products(node: Node, setting: Setting) -> list[Array]:
     x, w, *bias = node.inputs
     magnitude = node.again([_absolute(x), _absolute(w), *(_absolute(b) for b in bias)])[0]
     terms = node.again([_ones(x), _ones(w)])[0]
-    return [_bound(magnitude, terms + len(bias), setting, integral=_integral(node.inputs))]
+    bound = _bound(magnitude, terms + len(bias), setting, integral=_integral(node.inputs))
+    if setting.eta_in:
+        others = node.again([_ones(x), _absolute(w)])[0] + node.again([_absolute(x), _ones(w)])[0]
+        bound = np.where(bound == 0, 0.0, bound + setting.eta_in * (others + 1))
+    return [bound]
 
 
 def gemm(node: Node, setting: Setting) -> list[Array]:
@@ -81,10 +85,11 @@ def sums(node: Node, setting: Setting) -> list[Array]:
 
 
 def sum_of_squares(node: Node, setting: Setting) -> list[Array]:
-    """ReduceSumSquare: the result is its own magnitude."""
+    """ReduceSumSquare: the result on finite elements is its own magnitude."""
     x, *axes = node.inputs
     terms = node.again([_ones(x), *axes])[0]
-    return [_bound(node.results[0], terms + 1, setting)]
+    magnitude = node.again([_absolute(x), *axes])[0]
+    return [_bound(magnitude, terms + 1, setting, integral=_integral((x,)))]
 
 
 def means(node: Node, setting: Setting) -> list[Array]:

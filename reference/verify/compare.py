@@ -49,6 +49,11 @@ class Expected:
     interval: tuple[Array, Array] | None = None
 
 
+def fits(expected: Expected, got: Array) -> bool:
+    """Whether shape and type are right, so that elements can be compared."""
+    return got.shape == expected.value.shape and dtypes.name_of(got.dtype) == expected.dtype
+
+
 def compare(expected: Expected, got: Array) -> TensorVerdict:
     """Shape, type, special values and the bound on every element."""
     name = expected.name

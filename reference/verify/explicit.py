@@ -186,7 +186,7 @@ def _normalised(
     d_mean = (a + 2 * u) * np.abs(x).mean(axes, keepdims=True) if centred else np.zeros_like(mean)
     d = x - mean
     v = (d * d).mean(axes, keepdims=True)
-    d_v = (a + 6 * u) * v + d_mean**2 + 2 * setting.u_in * v
+    d_v = (a + 6 * u) * v + d_mean**2 + 2 * setting.u_in * v + 2 * setting.eta_in * np.sqrt(v)
     if centred:
         d_v = d_v + (a + 4 * u) * (v + mean**2) + 2 * np.abs(mean) * d_mean
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -194,7 +194,8 @@ def _normalised(
         q = q * (1 + 2 * q)
         s = np.sqrt(v + epsilon)
         normal = d / s
-        core = np.abs(gain) * ((d_mean + u * np.abs(d) + setting.u_in * np.abs(x)) / s * (1 + q) + np.abs(normal) * q)
+        d_x = u * np.abs(d) + setting.u_in * np.abs(x) + 2 * setting.eta_in
+        core = np.abs(gain) * ((d_mean + d_x) / s * (1 + q) + np.abs(normal) * q)
         scaled = np.abs(gain * normal)
         y = np.where(np.isfinite(y), y, 0.0)
         # The shift may be added to −gain·μ/s first: its rounding counts like the result's.
@@ -298,11 +299,14 @@ def _reduced(node: Node) -> float:
 def norm_two(node: Node, setting: Setting) -> list[Array]:
     """ReduceL2: √Σx²."""
     a = setting.gamma(_reduced(node))
+    x, *axes = node.inputs
+    assert x is not None
     with np.errstate(over="ignore"):
-        squares = node.results[0] ** 2
-    if (squares > FLOATS[setting.arithmetic.compute].largest).any():  # plain squares overflow before the root
-        a = np.where(squares > FLOATS[setting.arithmetic.compute].largest, np.inf, a)
-    return [((a + setting.u) / 2 + 2 * _root(setting) * setting.u + 2 * setting.u_in) * np.abs(node.results[0])]
+        squares = node.again([np.where(np.isfinite(x), x, 0.0), *axes])[0] ** 2
+    a = np.where(squares > FLOATS[setting.arithmetic.compute].largest, np.inf, a)  # plain squares overflow before the root
+    size = np.where(np.isfinite(node.results[0]), np.abs(node.results[0]), 0.0)
+    relative = (a + setting.u) / 2 + 2 * _root(setting) * setting.u + 2 * setting.u_in
+    return [np.where(np.isinf(relative), np.inf, relative * size)]
 
 
 def log_sum(node: Node, setting: Setting) -> list[Array]:

@@ -59,21 +59,20 @@ def ulp_real(node: Node, setting: Setting) -> list[Array]:
 
 
 def conversion(node: Node, setting: Setting) -> Array:
-    """How far the result moves when every input moves by its conversion error, in either direction."""
-    moved = []
-    for factor in (1 + setting.u_in, 1 - setting.u_in):
+    """How far the result moves when the inputs move by their conversion errors: all in one direction, or against each other
+    as in a − b. A neighbour outside the function's domain says nothing."""
+    found = [np.zeros(node.results[0].shape)]
+    for signs in ((1, 1), (-1, -1), (1, -1), (-1, 1))[: 4 if len(node.inputs) > 1 else 2]:
         inputs = [
-            x * factor if x is not None and t in ("float64", "float32", "float16", "bfloat16") else x
-            for x, t in zip(node.inputs, node.types, strict=True)
+            None if x is None or t is None else setting.moved(x, t, signs[i % 2])
+            for i, (x, t) in enumerate(zip(node.inputs, node.types, strict=True))
         ]
         with np.errstate(all="ignore"):
-            moved.append(np.abs(node.again(inputs)[0] - node.results[0]))
-    if len(node.inputs) > 1:  # opposite signs, as in a − b
-        inputs = [None if x is None else x * (1 + setting.u_in * (-1) ** i) for i, x in enumerate(node.inputs)]
-        moved.append(np.abs(node.again(inputs)[0] - node.results[0]))
-    return np.asarray(np.nan_to_num(np.maximum.reduce(moved), nan=0.0, posinf=np.inf))
+            found.append(np.abs(node.again(inputs)[0] - node.results[0]))
+    return np.asarray(np.nan_to_num(np.fmax.reduce(found), nan=0.0, posinf=np.inf))
 
 
 def quotient(node: Node, setting: Setting) -> list[Array]:
     """QuantizeLinear to a floating-point type: x/scale in the unit, then the rounding to that type."""
-    return [ULPS["Div"][setting.half] * quantum(node.results[0], setting.arithmetic.compute)]
+    y = node.results[0]
+    return [ULPS["Div"][setting.half] * quantum(y, setting.arithmetic.compute) + 2 * setting.u_in * np.abs(y)]

@@ -37,17 +37,37 @@ def delta_needed(node: Node, got: Array) -> float:
     return float(max(0.0, distance.max(initial=0.0)))
 
 
-def interval(node: Node) -> tuple[Array, Array]:
-    """(lowest, highest) integer allowed per element, as float64."""
+def interval(node: Node, setting: Setting) -> tuple[Array, Array]:
+    """(lowest, highest) integer allowed per element, as float64; a unit coarser than single precision widens it."""
     real = np.asarray(REAL[node.operator](*node.inputs, **node.attributes), np.float64)
+    size = np.abs(real) + np.abs(_zero_point(node))  # ≥ R
     with np.errstate(invalid="ignore"):
-        e = (
-            0.5 + 5 * (np.abs(real) + 128) * U_REQUANTISE
-        )  # |r| ≤ |r + zp| + |zp|; zero points beyond 128 only add slack below 1e-4
+        e = 0.5 + (4 * size + np.abs(real)) * _u(setting) + 2 * setting.u_in * size + setting.eta_in
         low, high = np.ceil(real - e), np.floor(real + e)
-    name = node.output_types[0]
-    info = _range(name)
+    info = _range(node.output_types[0])
     return np.clip(low, *info), np.clip(high, *info)
+
+
+def neighbours(node: Node) -> tuple[Array, Array]:
+    """(floor, ceiling) of the exact result on integers, where ONNX does not say how it is rounded."""
+    data = len(node.inputs) if node.operator == "Mean" else 1
+    real = node.again([x.astype(np.float64) if i < data and x is not None else x for i, x in enumerate(node.inputs)])[0]
+    nearly = np.rint(real)
+    whole = np.abs(real - nearly) <= 2.0**-40 * np.maximum(np.abs(real), 1.0)  # the real value is a float64 itself
+    return np.where(whole, nearly, np.floor(real)), np.where(whole, nearly, np.ceil(real))
+
+
+def _zero_point(node: Node) -> Array | float:
+    """The largest zero point of the output, 0 where there is none."""
+    if node.operator == "DynamicQuantizeLinear":
+        return float(np.abs(node.results[2].astype(np.float64)).max())
+    index = 2 if node.operator == "QuantizeLinear" else 7
+    return float(np.abs(node.real(index)).max(initial=0.0)) if node.given(index) else 0.0
+
+
+def _u(setting: Setting) -> float:
+    """Roundoff of requantisation: single precision, or the unit's if that is coarser."""
+    return max(U_REQUANTISE, setting.u)
 
 
 def _range(name: str) -> tuple[float, float]:
@@ -57,4 +77,5 @@ def _range(name: str) -> tuple[float, float]:
 
 def scale(node: Node, setting: Setting) -> list[Array]:
     """DynamicQuantizeLinear's second output, a division of a difference; the integers are judged by their interval."""
-    return [np.zeros(r.shape) if i != 1 else 4 * U_REQUANTISE * np.abs(r) for i, r in enumerate(node.results)]
+    relative = 4 * _u(setting) + 2 * setting.u_in
+    return [np.zeros(r.shape) if i != 1 else relative * np.abs(r) for i, r in enumerate(node.results)]

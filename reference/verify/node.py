@@ -102,6 +102,20 @@ class Setting:
         return self.arithmetic.rho * self.arithmetic.input_roundoff(self.dtype)
 
     @property
+    def eta_in(self) -> float:
+        """Absolute error of converting an input that underflows in the unit's input format; 0 where it has the same range."""
+        own, unit = dtypes.FLOATS[self.dtype], dtypes.FLOATS[self.arithmetic.inputs or self.arithmetic.compute]
+        if unit.emin <= own.emin:
+            return 0.0
+        return unit.smallest_normal if self.arithmetic.flushes else 0.5 * unit.smallest_subnormal
+
+    def moved(self, x: Array, dtype: str, sign: float) -> Array:
+        """An input of `dtype`, moved by its conversion error in the direction of `sign`."""
+        if not dtypes.is_float(dtype) or not self.arithmetic.input_roundoff(dtype):
+            return x
+        return x * (1 + sign * self.arithmetic.rho * self.arithmetic.input_roundoff(dtype)) + sign * self.eta_in
+
+    @property
     def u_attribute(self) -> float:
         """Relative error of a floating-point attribute that the unit may hold in the tensor's own type; 0 for float32."""
         own = dtypes.FLOATS[self.dtype].unit_roundoff if dtypes.is_float(self.dtype) else 0.0

@@ -251,3 +251,50 @@ def test_a_coarse_requantiser_is_reduced_and_delta_is_on_record():
     assert 0.05 < verdict.numbers["delta_needed"] <= 0.1875
     (verdict,) = verify(m, feeds, {"y0": np.floor(real).astype(np.int8)})
     assert verdict.status == "mismatch"
+
+
+def test_a_requantised_output_of_another_type_is_a_mismatch():
+    x, scale, zero = np.float32([0.6, 1.7]), np.array(1.0, np.float32), np.array(0, np.int8)
+    m, feeds = model("QuantizeLinear", [x, scale, zero], ("int8",))
+    for wrong in (np.uint8([1, 2]), np.int32([1, 2]), np.float32([1, 2])):
+        (verdict,) = verify(m, feeds, {"y0": wrong})
+        assert verdict.status == "mismatch"
+
+
+def test_a_missing_output_is_a_mismatch():
+    m, feeds = model("Exp", [normal(3)])
+    (verdict,) = verify(m, feeds, {})
+    assert verdict.status == "mismatch"
+    assert "y0" in verdict.message
+
+
+@pytest.mark.parametrize(("x", "right", "wrong"), [([2, 4], [3], [2, 4]), ([2, 3], [2, 3], [1, 4])])
+def test_an_integer_mean_is_a_neighbour_of_the_exact_one(x, right, wrong):
+    for expected, results in (("pass", right), ("mismatch", wrong)):
+        for result in results:
+            got = np.array([result], np.int32)
+            assert status("ReduceMean", [np.int32([x]), np.array([1])], got, keepdims=0) == expected
+
+
+def test_an_infinity_among_the_terms_is_judged():
+    x, axes = np.float32([[1, np.inf, 2]]), np.array([1])
+    for operator in ("ReduceSumSquare", "ReduceL2", "ReduceSum"):
+        assert status(operator, [x, axes], np.float32([np.inf]), keepdims=0) == "pass"
+        assert status(operator, [x, axes], np.float32([7.0]), keepdims=0) == "mismatch"
+
+
+def test_sixteen_bit_inputs_near_the_edge_of_a_domain_pass_at_their_rung():
+    x = np.float32([0.9996, -0.9997, 0.5, 2e-5])
+    half = x.astype(np.float16).astype(np.float64)
+    for operator, function in (("Acos", np.arccos), ("Asin", np.arcsin), ("Tanh", np.tanh)):
+        got = function(half).astype(np.float32)
+        assert status(operator, [x], got, {"float32": "fp16-in"}) == "pass_reduced"
+    base, exponent = np.float32([-1.9996, 2.0003]), np.array([3, 2], np.int32)
+    got = (base.astype(np.float16).astype(np.float64) ** exponent).astype(np.float32)
+    assert status("Pow", [base, exponent], got, {"float32": "fp16-in"}) == "pass_reduced"
+
+
+def test_complex_tensors_are_compared_exactly():
+    x = np.array([1 + 2j, -3j], np.complex64)
+    assert status("Identity", [x], x) == "pass"
+    assert status("Identity", [x], x + np.complex64(1)) == "mismatch"
