@@ -199,7 +199,10 @@ def _instantiate(backend: type[Backend], spec: str) -> Backend:
 
 @functools.cache
 def _providers() -> dict[str, list[str]]:
-    return {name: sorted(set(owners)) for name, owners in importlib.metadata.packages_distributions().items()}
+    return {
+        name: sorted({owner for owner in owners if owner})
+        for name, owners in importlib.metadata.packages_distributions().items()
+    }
 
 
 def providers(package: str) -> list[str]:

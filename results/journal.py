@@ -46,7 +46,12 @@ class JournalWriter:
         with _explained(path, "cannot create the journal"):
             path.parent.mkdir(parents=True, exist_ok=True)
             writer = cls(_open(path, os.O_CREAT | os.O_EXCL), path, sync)
-        writer._write(plain({**header, "type": "header"}, []))
+        try:
+            writer._write(plain({**header, "type": "header"}, []))
+        except OSError:
+            writer.close()
+            path.unlink()
+            raise
         if sync:
             _sync_folder(path.parent)
         return writer
@@ -55,7 +60,7 @@ class JournalWriter:
     def resume(cls, path: str | os.PathLike[str], sync: bool = False) -> JournalWriter:
         """An existing journal, to append to; a torn last line is cut. Raises JournalError, OSError."""
         path = Path(path)
-        if not path.is_file():
+        if not os.path.isfile(path):
             read(path)  # which says why it cannot
         with _explained(path, "cannot append to the journal"):
             descriptor = _open(path, 0)
@@ -240,14 +245,14 @@ RESTORE = "the file was edited or damaged: restore it, or remove that line"
 
 def _lines(path: Path) -> tuple[list[str], bool]:
     """Whole lines of a text file, at least one, and whether a torn one followed."""
-    if path.exists() and not path.is_file() and not path.is_dir():  # reading a pipe would wait for ever
-        raise JournalError(f"{path}: no regular file; give the .jsonl file that a run wrote")
     try:
+        if path.exists() and not path.is_file() and not path.is_dir():  # reading a pipe would wait for ever
+            raise JournalError(f"{path}: no regular file; give the .jsonl file that a run wrote")
         content = path.read_bytes()
     except FileNotFoundError:
         raise JournalError(f"{path}: no such file; give the .jsonl file that a run wrote") from None
     except OSError as error:
-        what = "is a folder" if path.is_dir() else f"cannot be read ({error.strerror or error})"
+        what = "is a folder" if isinstance(error, IsADirectoryError) else f"cannot be read ({error.strerror or error})"
         raise JournalError(f"{path}: {what}; give the .jsonl file that a run wrote") from None
     if not content:
         raise JournalError(f"{path}: empty file; the run died before its first line, start it again")

@@ -89,7 +89,7 @@ def add(parser: pytest.Parser) -> None:
 def usage_error(text: object) -> pytest.UsageError:
     """A user's mistake, in one line of readable length whatever the text quotes."""
     line = " ".join(str(text).split())
-    return pytest.UsageError(line if len(line) <= 600 else f"{line[:599]}…")
+    return pytest.UsageError(line if len(line) <= 600 else f"{line[:299]} … {line[-299:]}")
 
 
 NEVER_EMPTY = ("backend", "device", "ep", "partner", "device_host", "results", "resume", "reset_command")

@@ -30,6 +30,10 @@ RECORDER = pytest.StashKey[recording.Recorder]()
 RESUMED = pytest.StashKey[dict[str, Record]]()
 
 
+LOOKING = ("collectonly", "setupplan", "setuponly", "showfixtures", "show_fixtures_per_test")
+"""pytest's options that run no test."""
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     options.add(parser)
 
@@ -106,8 +110,10 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """Opens the device and the journal, once it is known that there is something to run on them."""
     config = session.config
     ours = [item for item in session.items if item.get_closest_marker("requirement")]
-    if config.option.collectonly or not ours:
+    looking = any(getattr(config.option, name, False) for name in LOOKING)
+    if looking or not ours:
         return
+    _end_politely()
     _compact(config)
     config.stash[RESUMED] = recording.settled(recording.previous(config))
     config.stash[STATE] = _open(config)
@@ -121,10 +127,26 @@ def pytest_xdist_node_collection_finished(node: Any, ids: Sequence[str]) -> None
     config: pytest.Config = node.config
     ours = [nodeid for nodeid in ids if recording.belongs(config, nodeid)]
     if ours and RECORDER not in config.stash:
+        _end_politely()
         _compact(config)
         state = _open(config)
         state.session.close()
         _record(config, state, len(ours))
+
+
+def _end_politely() -> None:
+    """Schedulers end a job by SIGTERM, a closed terminal by SIGHUP: both end a run as Ctrl-C does, journal included."""
+    if threading.current_thread() is threading.main_thread():
+        for name in ("SIGTERM", "SIGHUP"):
+            if hasattr(signal, name):
+                signal.signal(getattr(signal, name), signal.default_int_handler)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_keyboard_interrupt(excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+    """A second Ctrl-C must not cut the clean-up short, which ends by itself: the worker is killed, the footer written."""
+    if threading.current_thread() is threading.main_thread() and isinstance(excinfo.value, KeyboardInterrupt):
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _compact(config: pytest.Config) -> None:
@@ -178,8 +200,6 @@ def _record(config: pytest.Config, state: RunState, collected: int) -> None:
         state.session.close()
         raise
     config.stash[RECORDER] = recorder
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, signal.default_int_handler)  # how schedulers end a job: as Ctrl-C, journal included
     config.pluginmanager.register(recorder, "npu-cts-recorder")
 
 

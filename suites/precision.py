@@ -42,7 +42,7 @@ ROUNDED = (1 + STEP) * (1 + 3 * STEP) + STEP * STEP
 
 
 def infer_float32(fingerprint: Mapping[str, Any]) -> str | None:
-    """The most exact rung that the probe's values allow, None where the device declines the probe's models.
+    """The most exact rung that the probe's values allow, None where the device declines the probe's models or is wrong there.
 
     1 + 2^-12 lost in a product means 16-bit inputs, 1 + 2^-9 lost too means bfloat16; a sum of 128,000 that comes out
     otherwise means 16-bit accumulators. A product an ulp off, a tie rounded down or a flushed subnormal is a unit of single
@@ -56,6 +56,8 @@ def infer_float32(fingerprint: Mapping[str, Any]) -> str | None:
     if abs(product - (1 + STEP)) <= 2.0**-23:
         plain = fingerprint.get("mul_rounding") in (None, ROUNDED) and fingerprint.get("mul_subnormal") in (None, 2.0**-127)
         return "fp32" if product == 1 + STEP and plain else "fp32-faithful"
+    if product != 1.0:
+        return None  # wrong, not reduced: the type's own arithmetic is what it is held to
     narrow = total is not None and abs(total - 128000) > 1280
     if fingerprint.get("mul_1p2m9") == 1.0:
         return "bf16-faithful" if narrow else "bf16-in"

@@ -91,18 +91,26 @@ def take_over_selection(config: pytest.Config) -> None:
     if not config.option.resume:
         return
     try:
-        then = dict(journal.read(config.option.resume).header["selection"].get("options", {}))
+        then = journal.read(config.option.resume).header["selection"].get("options")
     except journal.JournalError as error:
         raise usage_error(f"--resume: {error}") from None
+    if not isinstance(then, dict) or not all(name in (*SELECTING, "tests") and _is_choice(then[name]) for name in then):
+        raise usage_error(f"--resume: {config.option.resume} holds a selection that no run writes; start a new run")
     now = selection_of(config)
     now.pop("budget", None)  # how long to go on is the new run's own matter
-    then.pop("budget", None)
+    then = {name: value for name, value in then.items() if name != "budget"}
     if (now or "tests" in then) and now != then:
         first = ", ".join(f"{name}={value}" for name, value in then.items()) or "everything"
         advice = "name the same tests" if "tests" in then else "leave selecting options out to go on with the same"
         raise usage_error(f"--resume: that run selected {first}; {advice}")
-    for name, value in then.items():
-        setattr(config.option, name, value)
+    for name in SELECTING:
+        if name in then:
+            setattr(config.option, name, then[name])
+
+
+def _is_choice(value: object) -> bool:
+    """Whether a value is what a selecting option holds."""
+    return isinstance(value, str | float | int) or (isinstance(value, list) and all(isinstance(word, str) for word in value))
 
 
 class Recorder:
@@ -122,6 +130,7 @@ class Recorder:
         self.records: dict[str, Record] = dict(resumed)
         self._resumed = frozenset(settled(resumed))
         self._running: set[str] = set()  # tests that are started and not completed
+        self._done: set[str] = set(self._resumed)  # tests with a record that holds
         self._broken = False  # the journal can no longer be written
 
     @classmethod
@@ -157,9 +166,10 @@ class Recorder:
             self._complete(bare(report.nodeid, Verdict.HARNESS_ERROR, reason))
 
     def _complete(self, record: Record) -> None:
-        self._running.discard(record.test)
-        self.records[record.test] = record
         self._write(lambda: self.writer.completed(record))
+        self._running.discard(record.test)
+        self._done.add(record.test)
+        self.records[record.test] = record
 
     def _write(self, action: Callable[[], None]) -> None:
         """Ends the run in one line where the journal cannot be written, as on a full disk."""
@@ -175,14 +185,15 @@ class Recorder:
     def finish(self, exitstatus: int) -> None:
         """Writes the footer, unless the disk is full, and closes the file."""
         self.stopped = self._reason(exitstatus)
-        with contextlib.suppress(OSError):
-            self.writer.finish(self.stopped, journal.counts(self.records))
+        with contextlib.suppress(OSError, journal.JournalError):
+            written = journal.read(self.writer.path).by_test  # an interrupt may have come between writing and counting
+            self.writer.finish(self.stopped, journal.counts(written))
         self.writer.close()
 
     def _reason(self, exitstatus: int) -> journal.Reason:
-        """Why the run ended. A second Ctrl-C, -x and internal errors leave cases without a record."""
-        not_run = [record.reason for record in self.records.values() if record.verdict is Verdict.NOT_RUN]
-        if exitstatus == pytest.ExitCode.INTERRUPTED or len(self.records) < self.header["selection"]["collected"]:
+        """Why the run ended. -x and internal errors, too, leave tests without a record."""
+        not_run = [r.reason for test, r in self.records.items() if r.verdict is Verdict.NOT_RUN and test in self._done]
+        if exitstatus == pytest.ExitCode.INTERRUPTED or len(self._done) < self.header["selection"]["collected"]:
             return "interrupted"
         if any(reason.startswith(LOST) for reason in not_run):
             return "device_lost"
@@ -216,6 +227,9 @@ def _reopened(path: Path, head: Mapping[str, Any], sync: bool) -> journal.Journa
                 raise usage_error(f"--resume: {path} is a run with {word} {then}, this one would have {now}; start a new run")
         if head["suite"]["version"] != old["suite"].get("version"):
             raise usage_error(f"--resume: {path} is by version {old['suite'].get('version')} of the suite; start a new run")
+        now, then = (str(h["selection"].get("collected")) for h in (head, old))
+        if now != then:
+            raise usage_error(f"--resume: {path} is a run of {then} tests, this one has {now}; name the same tests")
         if head["options"] != old["options"]:
             raise usage_error(f"--resume: {path} is a run with backend options {old['options']}; give the same ones")
         writer = journal.JournalWriter.resume(path, sync)

@@ -248,6 +248,9 @@ class Server:
         fingerprint = self.device.probe()
         if not isinstance(fingerprint, Mapping):
             raise TypeError(f"probe returned {_type(fingerprint)}, not a dict")
+        odd = [name for name, value in fingerprint.items() if not (value is None or isinstance(value, bool | int | float))]
+        if odd:
+            raise TypeError(f"probe returned {_type(fingerprint[odd[0]])} for {odd[0]!r}, not a number, a truth value or None")
         reply["evidence"] = encode(dict(fingerprint))
 
 
@@ -279,13 +282,24 @@ def check_capabilities(capabilities: Capabilities) -> None:
     """Raises TypeError for declarations of another shape than the interface's."""
     operators, precision = capabilities.operators, capabilities.precision
     if operators is not None and not (
-        isinstance(operators, Mapping) and all(isinstance(dtypes, frozenset | set) for dtypes in operators.values())
+        isinstance(operators, Mapping)
+        and all(isinstance(dtypes, frozenset | set) for dtypes in operators.values())
+        and all(isinstance(word, str) for operator, dtypes in operators.items() for word in (operator, *dtypes))
     ):
         raise TypeError("Capabilities.operators is not a mapping of operators to sets of dtypes")
     if precision is not None and not (
         isinstance(precision, Mapping) and all(isinstance(rung, str) for rung in precision.values())
     ):
         raise TypeError("Capabilities.precision is not a mapping of dtypes to rungs")
+    for field, kinds in (
+        ("layouts", (frozenset, set)),
+        ("memory_kinds", (frozenset, set)),
+        ("alignment", (int,)),
+        ("dynamic_shapes", (bool,)),
+    ):
+        value = getattr(capabilities, field)
+        if value is not None and not isinstance(value, kinds):
+            raise TypeError(f"Capabilities.{field} is {_type(value)}, not {kinds[0].__name__}")
 
 
 def check_inputs(specs: Sequence[TensorSpec], feeds: Mapping[str, np.ndarray]) -> None:

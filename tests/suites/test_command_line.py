@@ -109,6 +109,8 @@ def test_types_select_by_short_and_long_name(tmp_path, name):
         (["--case", "Add-14.f32.a:3x5.b:4.in:normal"], ["Add-14.f32.a:3x5.b:4"]),
         (["--case", "Conv-22.f32.x:1x4x8x9.w:5x4x3x3.group:7.in:normal"], ["group:7"]),
         (["--resume="], ["--resume"]),
+        (["--resume", "a" * 100_000], ["--resume", "too long"]),
+        (["--case", "GatherND-13.i16.data:3x5x7.indices:3x2x1.batch_dims:-2.in:index"], ["batch_dims"]),
         (["--device-host="], ["--device-host"]),
         (["--backend=" + "a" * 5000 + ".py:B"], ["path"]),
         (["--device-host=popen//python=/does/not/exist"], ["/does/not/exist"]),
@@ -202,6 +204,9 @@ def test_a_run_started_otherwise_is_resumed_by_the_command_of_the_package(tmp_pa
         (lambda head: head["device"].update(name="other"), "device"),
         (lambda head: head["suite"].update(version="0.0.1"), "version"),
         (lambda head: head["selection"].update(options={"ops": "Conv"}), "selected"),
+        (lambda head: head["selection"].update(options={"verbose": "q"}), "selection"),
+        (lambda head: head["selection"].update(options={"ops": {}}), "selection"),
+        (lambda head: head["selection"].update(collected=7), "7 tests"),
     ],
 )
 def test_a_resumed_run_must_be_the_same_run(tmp_path, change, words):
@@ -328,22 +333,47 @@ def test_parallel_processes_repeat_nothing_of_a_resumed_run(tmp_path):
     assert after.footer["counts"] == before.footer["counts"]
 
 
+def test_a_resumed_run_of_other_tests_is_refused(tmp_path):
+    assert run(*FEW, "-x", "--backend-option", "how=wrong", results=tmp_path, backend=MISBEHAVING).returncode == 1
+    (path,) = tmp_path.glob("*.jsonl")
+    done = run(
+        "suites/test_device.py", "--resume", str(path), "--backend-option", "how=wrong", results=tmp_path, backend=MISBEHAVING
+    )
+    assert done.returncode == 4
+    assert only_journal(tmp_path).footer["reason"] == "interrupted"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="sends SIGINT to one process")
+def test_two_interrupts_are_one(tmp_path):
+    process = started(tmp_path)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(30) == 2
+    assert only_journal(tmp_path).footer["reason"] == "interrupted"
+
+
+def started(folder):
+    """A run on the slow device of tests/suites, once 20 lines are written."""
+    command = [sys.executable, "-m", "pytest", "suites", f"--backend={MISBEHAVING}", "--backend-option", "how=slow", "-q"]
+    process = subprocess.Popen([*command, "-p", "no:cacheprovider", f"--results={folder}"], cwd=ROOT, stdout=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and sum(p.read_bytes().count(b"\n") for p in folder.glob("*.jsonl")) < 20:
+        time.sleep(0.05)
+    return process
+
+
 def test_a_spent_budget_is_said_by_parallel_processes_too(tmp_path):
     done = run("--ops", "Add,Conv,Softmax", "--budget", "0.05s", "-n", "2", results=tmp_path)
     assert done.returncode == 0, done.stdout
     assert only_journal(tmp_path).footer["reason"] == "budget"
 
 
-@pytest.mark.skipif(os.name == "nt", reason="SIGTERM")
-def test_termination_is_an_interruption(tmp_path):
-    command = [sys.executable, "-m", "pytest", "suites", f"--backend={MISBEHAVING}", "--backend-option", "how=slow", "-q"]
-    process = subprocess.Popen(
-        [*command, "-p", "no:cacheprovider", f"--results={tmp_path}"], cwd=ROOT, stdout=subprocess.DEVNULL
-    )
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and sum(p.read_bytes().count(b"\n") for p in tmp_path.glob("*.jsonl")) < 20:
-        time.sleep(0.05)
-    process.terminate()
+@pytest.mark.skipif(os.name == "nt", reason="SIGTERM, SIGHUP")
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_termination_is_an_interruption(tmp_path, name):
+    process = started(tmp_path)
+    process.send_signal(getattr(signal, name))
     assert process.wait(30) == 2
     assert only_journal(tmp_path).footer["reason"] == "interrupted"
 
