@@ -109,6 +109,10 @@ def names(text: str | None) -> frozenset[str] | None:
 
 def backend_options(config: pytest.Config) -> dict[str, str]:
     """What `Backend.open` receives."""
+    given = [key for key, _ in config.option.backend_option]
+    twice = sorted({key for key in given if given.count(key) > 1})
+    if twice:
+        raise usage_error(f"--backend-option: {twice[0]} is given twice")
     options = dict(config.option.backend_option)
     if config.option.ep:
         options["ep"] = config.option.ep

@@ -37,6 +37,8 @@ def settle(capabilities: Capabilities, fingerprint: Mapping[str, Any]) -> Precis
 
 
 STEP = 2.0**-12
+CLOSE = 2.0**-20
+"""How far from 1 a lost 2^-12 may leave a product: Qualcomm's HTP gives 1 + 2^-23 where it computes in float16."""
 ROUNDED = (1 + STEP) * (1 + 3 * STEP) + STEP * STEP
 """A product that lies between two float32 numbers, rounded to nearest even (backends/probe.py)."""
 
@@ -56,10 +58,11 @@ def infer_float32(fingerprint: Mapping[str, Any]) -> str | None:
     if abs(product - (1 + STEP)) <= 2.0**-23:
         plain = fingerprint.get("mul_rounding") in (None, ROUNDED) and fingerprint.get("mul_subnormal") in (None, 2.0**-127)
         return "fp32" if product == 1 + STEP and plain else "fp32-faithful"
-    if product != 1.0:
+    if not abs(product - 1.0) <= CLOSE:
         return None  # wrong, not reduced: the type's own arithmetic is what it is held to
     narrow = total is not None and abs(total - 128000) > 1280
-    if fingerprint.get("mul_1p2m9") == 1.0:
+    kept = fingerprint.get("mul_1p2m9")
+    if kept is not None and abs(kept - 1.0) <= CLOSE:
         return "bf16-faithful" if narrow else "bf16-in"
     return "fp16-faithful" if narrow else "fp16-in"
 

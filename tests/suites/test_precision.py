@@ -39,6 +39,16 @@ def test_a_unit_contradicts_no_declaration_that_it_keeps(rung):
     assert contradictions(rung, EXACT) == []
 
 
+def test_a_float16_unit_whose_products_are_an_ulp_off_is_recognised():
+    seen = UNITS["fp16-faithful"] | {"mul_1p2m12": 1 + 2.0**-23, "matmul_1p2m12": 1 + 2.0**-23}
+    assert infer_float32(seen) == "fp16-faithful"
+
+
+@pytest.mark.parametrize("value", [5.0, float("nan"), 0.0])
+def test_a_wrong_product_infers_nothing(value):
+    assert infer_float32(EXACT | {"matmul_1p2m12": value}) is None
+
+
 def test_a_tf32_unit_keeps_its_word():
     assert contradictions("tf32", UNITS["fp16-in"]) == []
 
