@@ -41,7 +41,8 @@ def _bound(magnitude: Array, roundings: Array | float, setting: Setting, factors
         e = gamma * magnitude + converted * magnitude * (1 + gamma)
     e = np.where(np.isinf(gamma), np.nan, e + roundings * setting.eta)
     precision = FLOATS[setting.arithmetic.inputs or setting.arithmetic.compute].precision
-    e = np.where(magnitude <= (2.0**precision if integral else 0.0), 0.0, e)
+    exact = setting.u_border * magnitude
+    e = np.where(magnitude <= (2.0**precision if integral else 0.0), exact, e)
     return np.where(magnitude * (1 + np.minimum(gamma, 1.0)) > FLOATS[setting.arithmetic.compute].largest, np.inf, e)
 
 

@@ -102,6 +102,13 @@ class Setting:
         return self.arithmetic.rho * self.arithmetic.input_roundoff(self.dtype)
 
     @property
+    def u_border(self) -> float:
+        """Relative error of bringing a result from a coarser, faithful unit into the tensor's type: Qualcomm's HTP returns
+        1 + 2^-23 for a float16 1. 0 where the unit is not coarser or rounds to nearest."""
+        own = dtypes.FLOATS[self.dtype].unit_roundoff if dtypes.is_float(self.dtype) else 1.0
+        return 2 * own if self.arithmetic.faithful and own < self.arithmetic.u else 0.0
+
+    @property
     def eta_in(self) -> float:
         """Absolute error of converting an input that underflows in the unit's input format; 0 where it has the same range."""
         own, unit = dtypes.FLOATS[self.dtype], dtypes.FLOATS[self.arithmetic.inputs or self.arithmetic.compute]

@@ -298,3 +298,11 @@ def test_complex_tensors_are_compared_exactly():
     x = np.array([1 + 2j, -3j], np.complex64)
     assert status("Identity", [x], x) == "pass"
     assert status("Identity", [x], x + np.complex64(1)) == "mismatch"
+
+
+def test_a_coarse_unit_may_be_an_ulp_off_on_the_lattice_but_never_a_step():
+    a, b = np.rint(normal(4, 30)), np.rint(normal(30, 4))
+    got = np.nextafter(a @ b, np.float32(np.inf))
+    assert status("MatMul", [a, b], got) == "mismatch"
+    assert status("MatMul", [a, b], got, {"float32": "fp16-faithful"}) == "pass_reduced"
+    assert status("MatMul", [a, b], a @ b + 1, {"float32": "fp16-faithful"}) == "mismatch"
