@@ -81,6 +81,9 @@ def _expectations(node: Node, names: list[str], setting: Setting) -> list[Expect
         interval = integers.interval(node, setting) if requantised else None
         if dtypes.is_integer(dtype) and node.operator in modes.ROUNDED_INTEGERS:
             interval = integers.neighbours(node)
+            if interval is None:
+                result.append(Expected(name, value, 1.0, dtype, open=undecided))
+                continue
         if not dtypes.is_float(dtype):
             result.append(Expected(name, value, 0.0, dtype, open=undecided, interval=interval))
             continue

@@ -68,7 +68,9 @@ def conversion(node: Node, setting: Setting) -> Array:
             for i, (x, t) in enumerate(zip(node.inputs, node.types, strict=True))
         ]
         with np.errstate(all="ignore"):
-            found.append(np.abs(node.again(inputs)[0] - node.results[0]))
+            moved = node.again(inputs)[0]
+            if moved.shape == node.results[0].shape:  # the length of a Range may change with its limits
+                found.append(np.abs(moved - node.results[0]))
     return np.asarray(np.nan_to_num(np.fmax.reduce(found), nan=0.0, posinf=np.inf))
 
 

@@ -306,3 +306,15 @@ def test_a_coarse_unit_may_be_an_ulp_off_on_the_lattice_but_never_a_step():
     assert status("MatMul", [a, b], got) == "mismatch"
     assert status("MatMul", [a, b], got, {"float32": "fp16-faithful"}) == "pass_reduced"
     assert status("MatMul", [a, b], a @ b + 1, {"float32": "fp16-faithful"}) == "mismatch"
+
+
+def test_an_integer_mean_beyond_float64_is_judged_in_integers():
+    x, axes = np.array([[2**60 + 1, 2**60 + 3]]), np.array([1])
+    assert status("ReduceMean", [x, axes], np.array([2**60 + 2]), keepdims=0) == "pass"
+    assert status("ReduceMean", [x, axes], np.array([2**60 + 2 - 64]), keepdims=0) == "mismatch"
+
+
+def test_a_range_of_another_length_is_a_mismatch_at_every_rung():
+    limits = [np.array(v) for v in (0.0, 1.0, 0.1)]
+    assert status("Range", limits, np.arange(10) * 0.1) == "pass"
+    assert status("Range", limits, np.arange(11) * 0.1) == "mismatch"
