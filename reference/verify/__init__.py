@@ -16,7 +16,6 @@ from reference.verify.node import Array, Node, Setting
 
 __all__ = ["DEFAULT", "RUNGS", "Arithmetic", "TensorVerdict", "verify"]
 
-
 ORDER = tuple(RUNGS)
 
 
@@ -34,10 +33,11 @@ def verify(
     node = Node.of(model, feeds)
     names = [v.name for v in model.graph.output]
     dtype = _main_type(node)
-    rung = RUNGS[(precision or {}).get(dtype, DEFAULT.get(dtype, "fp32"))]
-    reduced = _exactness(rung) > _exactness(RUNGS[DEFAULT.get(dtype, "fp32")])
+    default = DEFAULT.get(dtype, "fp32")
+    setting = Setting(RUNGS[(precision or {}).get(dtype, default)], dtype)
+    reduced = _exactness(setting.arithmetic) > _exactness(RUNGS[default])
     verdicts = []
-    for expected, name in zip(_expectations(node, names, Setting(rung, dtype)), names, strict=True):
+    for expected, name in zip(_expectations(node, names, setting), names, strict=True):
         if name not in outputs:
             verdicts.append(TensorVerdict(name, "mismatch", f"the compiled model has no output {name}"))
             continue
@@ -45,13 +45,13 @@ def verify(
         if reduced and verdict.status == "pass":
             verdict = dataclasses.replace(verdict, status="pass_reduced")
         if verdict.status == "mismatch" and node.operator not in modes.SIGNED_ZERO:
-            verdict = _with_flushed_operands(verdict, node, names, outputs[name], Setting(rung, dtype))
+            verdict = _with_flushed_operands(verdict, node, names, outputs[name], setting)
         if verdict.status == "mismatch" and node.operator in ("Cast", "CastLike") and dtypes.is_float(expected.dtype):
             verdict = _with_another_rounding(verdict, expected, node, outputs[name])
         if node.operator in modes.INTERVALS and expected.interval is not None and fits(expected, outputs[name]):
             verdict = _requantised(verdict, node, outputs[name])
         elif verdict.status == "mismatch" and dtypes.is_float(dtype):
-            verdict = _with_fitting_rung(verdict, node, names, outputs[name], rung, dtype)
+            verdict = _with_fitting_rung(verdict, node, names, outputs[name], setting)
         verdicts.append(verdict)
     return verdicts
 
@@ -123,15 +123,17 @@ def _stored(error: Array, value: Array, dtype: str, setting: Setting) -> Array:
     return np.where(error == 0, 0.0, width)
 
 
-def _with_fitting_rung(
-    verdict: TensorVerdict, node: Node, names: list[str], got: Array, rung: Arithmetic, dtype: str
-) -> TensorVerdict:
+def _compared(name: str, node: Node, names: list[str], got: Array, setting: Setting) -> TensorVerdict:
+    """The verdict on one output under another arithmetic or for another node than the case's own."""
+    return compare(next(e for e in _expectations(node, names, setting) if e.name == name), got)
+
+
+def _with_fitting_rung(verdict: TensorVerdict, node: Node, names: list[str], got: Array, setting: Setting) -> TensorVerdict:
     """Names the most exact lower rung at which the output would be right, if there is one."""
-    for name in LADDER.get(dtype, ()):
-        if _exactness(RUNGS[name]) <= _exactness(rung):
+    for name in LADDER.get(setting.dtype, ()):
+        if _exactness(RUNGS[name]) <= _exactness(setting.arithmetic):
             continue
-        expected = next(e for e in _expectations(node, names, Setting(RUNGS[name], dtype)) if e.name == verdict.name)
-        if compare(expected, got).status == "pass":
+        if _compared(verdict.name, node, names, got, Setting(RUNGS[name], setting.dtype)).status == "pass":
             return dataclasses.replace(verdict, message=f"{verdict.message}; right for the arithmetic '{name}'")
     return verdict
 
@@ -164,8 +166,7 @@ def _with_flushed_operands(verdict: TensorVerdict, node: Node, names: list[str],
             for i, (x, mask) in enumerate(zip(node.inputs, subnormal, strict=True))
         ]
         flushed = dataclasses.replace(node, inputs=tuple(inputs), results=node.again(inputs))
-        expected = next(e for e in _expectations(flushed, names, setting) if e.name == verdict.name)
-        found = compare(expected, got)
+        found = _compared(verdict.name, flushed, names, got, setting)
         if found.status == "pass":
             return dataclasses.replace(found, status="pass_reduced", message="flushes subnormal operands")
     return verdict

@@ -40,7 +40,7 @@ def delta_needed(node: Node, got: Array) -> float:
 def interval(node: Node, setting: Setting) -> tuple[Array, Array]:
     """(lowest, highest) integer allowed per element, as float64; a unit coarser than single precision widens it."""
     real = np.asarray(REAL[node.operator](*node.inputs, **node.attributes), np.float64)
-    size = np.abs(real) + np.abs(_zero_point(node))  # ≥ R
+    size = np.abs(real) + _zero_point(node)  # ≥ R
     with np.errstate(invalid="ignore"):
         e = 0.5 + (4 * size + np.abs(real)) * _u(setting) + 2 * setting.u_in * size + setting.eta_in
         low, high = np.ceil(real - e), np.floor(real + e)
@@ -60,8 +60,8 @@ def neighbours(node: Node) -> tuple[Array, Array] | None:
     return np.where(whole, nearly, np.floor(real)), np.where(whole, nearly, np.ceil(real))
 
 
-def _zero_point(node: Node) -> Array | float:
-    """The largest zero point of the output, 0 where there is none."""
+def _zero_point(node: Node) -> float:
+    """The largest magnitude of a zero point of the output, 0 where there is none."""
     if node.operator == "DynamicQuantizeLinear":
         return float(np.abs(node.results[2].astype(np.float64)).max())
     index = 2 if node.operator == "QuantizeLinear" else 7

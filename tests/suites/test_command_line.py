@@ -21,18 +21,17 @@ FEW = ("--ops", "Add,Softmax")
 MISBEHAVING = f"{ROOT}/tests/suites/misbehaving.py:Misbehaving"
 
 
-def run(*arguments, results, env=None, backend="sim"):
-    """`pytest suites` in a process of its own, its output and exit code."""
-    command = [sys.executable, "-m", "pytest", "suites", f"--backend={backend}", "-p", "no:cacheprovider", "-q"]
+def executed(command, cwd=ROOT, env=None):
+    """A command in a process of its own: its output and exit code."""
     return subprocess.run(
-        [*command, f"--results={results}", *arguments],
-        cwd=ROOT,
-        env={**os.environ, **(env or {})},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
+        command, cwd=cwd, env={**os.environ, **(env or {})}, capture_output=True, text=True, timeout=300, check=False
     )
+
+
+def run(*arguments, results, backend="sim"):
+    """`pytest suites`, executed."""
+    command = [sys.executable, "-m", "pytest", "suites", f"--backend={backend}", "-p", "no:cacheprovider", "-q"]
+    return executed([*command, f"--results={results}", *arguments])
 
 
 def only_journal(folder):
@@ -184,15 +183,8 @@ def test_a_run_started_otherwise_is_resumed_by_the_command_of_the_package(tmp_pa
     before = len(journal.read(path).records)
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    done = subprocess.run(
-        [sys.executable, "-m", "suites.cli", "run", "--backend=sim", f"--resume={path}"],
-        cwd=elsewhere,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    command = [sys.executable, "-m", "suites.cli", "run", "--backend=sim", f"--resume={path}"]
+    done = executed(command, cwd=elsewhere, env={"PYTHONPATH": str(ROOT)})
     assert done.returncode == 0, done.stdout + done.stderr
     assert len(journal.read(path).records) == before
 
@@ -219,26 +211,10 @@ def test_a_resumed_run_must_be_the_same_run(tmp_path, change, words):
 
 
 def test_the_rerun_line_names_the_command_that_was_used(tmp_path):
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            "import sys; sys.argv[0] = 'npu-cts'; from suites.cli import main; sys.exit(main())",
-            "run",
-            "--backend=tests/suites/misbehaving.py:Misbehaving",
-            "--backend-option",
-            "how=wrong",
-            "--case",
-            "Softmax-13.f32.input:3x5x7.in:normal",
-            f"--results={tmp_path}",
-        ],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    entry = "import sys; sys.argv[0] = 'npu-cts'; from suites.cli import main; sys.exit(main())"
+    words = ["run", "--backend=tests/suites/misbehaving.py:Misbehaving", "--backend-option", "how=wrong"]
+    case = ["--case", "Softmax-13.f32.input:3x5x7.in:normal", f"--results={tmp_path}"]
+    done = executed([sys.executable, "-c", entry, *words, *case], env={"PYTHONPATH": str(ROOT)})
     assert done.returncode == 1, done.stdout + done.stderr
     assert "npu-cts run --backend=tests/suites/misbehaving.py:Misbehaving --backend-option=how=wrong --case" in done.stdout
 
