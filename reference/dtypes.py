@@ -6,6 +6,7 @@ Types are named as NumPy and ml_dtypes name them; the short names are those of c
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import Any
 
 import ml_dtypes
@@ -22,6 +23,9 @@ SHORT: dict[str, str] = {
     "f8e4m3fnuz": "float8_e4m3fnuz",
     "f8e5m2": "float8_e5m2",
     "f8e5m2fnuz": "float8_e5m2fnuz",
+    "f8e8m0": "float8_e8m0fnu",
+    "f6e2m3": "float6_e2m3fn",
+    "f6e3m2": "float6_e3m2fn",
     "f4e2m1": "float4_e2m1fn",
     "i64": "int64",
     "i32": "int32",
@@ -51,6 +55,9 @@ ONNX: dict[str, int] = {
     "float8_e4m3fnuz": TensorProto.FLOAT8E4M3FNUZ,
     "float8_e5m2": TensorProto.FLOAT8E5M2,
     "float8_e5m2fnuz": TensorProto.FLOAT8E5M2FNUZ,
+    "float8_e8m0fnu": TensorProto.FLOAT8E8M0,
+    "float6_e2m3fn": 27,  # FLOAT6E2M3 and FLOAT6E3M2: onnx has the names from 1.23 on
+    "float6_e3m2fn": 28,
     "float4_e2m1fn": TensorProto.FLOAT4E2M1,
     "int64": TensorProto.INT64,
     "int32": TensorProto.INT32,
@@ -80,7 +87,8 @@ class FloatFormat:
     """A binary floating-point format: `precision` significant bits (the hidden one included), `emin` the exponent of the
     smallest normal number 2^emin, `largest` the largest finite value.
 
-    Sources: IEEE 754-2019, OCP 8-bit Floating Point Specification 1.0, ONNX technical details "float8".
+    Sources: IEEE 754-2019, OCP 8-bit Floating Point Specification 1.0, OCP Microscaling Formats 1.0, ONNX technical details
+    "float8". The scales of the second, float8_e8m0fnu, are powers of two: they have neither sign nor zero.
     """
 
     precision: int
@@ -104,6 +112,8 @@ class FloatFormat:
         return float(2.0 ** (self.emin - self.precision + 1))
 
 
+SCALE = "float8_e8m0fnu"
+
 FLOATS: dict[str, FloatFormat] = {
     "float64": FloatFormat(53, -1022, float(np.finfo(np.float64).max)),
     "float32": FloatFormat(24, -126, float(np.finfo(np.float32).max)),
@@ -114,6 +124,9 @@ FLOATS: dict[str, FloatFormat] = {
     "float8_e4m3fnuz": FloatFormat(4, -7, 240.0, has_inf=False, has_negative_zero=False),
     "float8_e5m2": FloatFormat(3, -14, 57344.0),
     "float8_e5m2fnuz": FloatFormat(3, -15, 57344.0, has_inf=False, has_negative_zero=False),
+    SCALE: FloatFormat(1, -127, 2.0**127, has_inf=False, has_negative_zero=False),
+    "float6_e2m3fn": FloatFormat(4, 0, 7.5, has_inf=False, has_nan=False),
+    "float6_e3m2fn": FloatFormat(3, -2, 28.0, has_inf=False, has_nan=False),
     "float4_e2m1fn": FloatFormat(2, 0, 6.0, has_inf=False, has_nan=False),
 }
 """Name → format. "tf32" is an arithmetic, not a tensor type."""
@@ -126,6 +139,7 @@ def numpy_dtype(name: str) -> np.dtype[Any]:
     return np.dtype(getattr(ml_dtypes, name)) if hasattr(ml_dtypes, name) else np.dtype(name)
 
 
+@functools.cache
 def name_of(dtype: np.dtype[Any]) -> str:
     """The tensor type of a NumPy dtype."""
     return "str" if dtype.kind in "OUT" else dtype.name
@@ -143,7 +157,10 @@ def is_integer(name: str) -> bool:
 
 def to_real(array: NDArray[Any]) -> NDArray[Any]:
     """Floating-point arrays as float64 (every format fits exactly); others as they are."""
-    return array.astype(np.float64) if is_float(name_of(array.dtype)) else array
+    if array.dtype == np.float64:
+        return array
+    with np.errstate(invalid="ignore"):  # a signalling NaN becomes a quiet one
+        return array.astype(np.float64) if is_float(name_of(array.dtype)) else array
 
 
 def quantum(x: NDArray[np.float64], name: str) -> NDArray[np.float64]:
@@ -156,12 +173,15 @@ def quantum(x: NDArray[np.float64], name: str) -> NDArray[np.float64]:
 def round_to(x: NDArray[np.float64], name: str, *, saturate: bool = False) -> NDArray[np.float64]:
     """The real x rounded to nearest, ties to even, in format `name`; float64 of the same shape.
 
-    Beyond the largest finite value: infinity, or NaN for formats without infinities, or the largest value with `saturate`.
+    Beyond the largest finite value: infinity, or NaN for formats without infinities, or the largest value with `saturate`
+    and for formats that have neither. For float8_e8m0fnu see `round_to_scale`.
     """
     x = np.asarray(x, np.float64)
     form = FLOATS[name]
     if name == "float64":
         return x
+    if name == SCALE:
+        return round_to_scale(x, "nearest", saturate=saturate)
     with np.errstate(all="ignore"):
         step = quantum(x, name)
         y = np.where(np.isfinite(x), np.rint(x / step) * step, x)
@@ -172,6 +192,24 @@ def round_to(x: NDArray[np.float64], name: str, *, saturate: bool = False) -> ND
             limit = np.copysign(np.inf, y) if form.has_inf else np.full_like(y, np.nan)
         y = np.where(beyond, limit, y)
     return np.asarray(y if form.has_negative_zero else np.where(y == 0, 0.0, y), np.float64)
+
+
+def round_to_scale(x: NDArray[np.float64], mode: str, *, saturate: bool) -> NDArray[np.float64]:
+    """The real x as a float8_e8m0fnu, a power of two; float64 of the same shape. Source: Cast-24.
+
+    mode: "up" (away from zero), "down" (toward zero) or "nearest" (ties up). Outside of [2^-127, 2^127], which zero is too:
+    the nearer end with `saturate`, else NaN. Open in ONNX: values below zero, NaN here. Raises ValueError for another mode.
+    """
+    x = np.asarray(x, np.float64)
+    least = {"up": np.nextafter(0.5, 1), "nearest": 0.75, "down": 1.0}.get(mode)
+    if least is None:
+        raise ValueError(f"round_mode is up, down or nearest, not {mode!r}")
+    form = FLOATS[SCALE]
+    inside = np.clip(x, form.smallest_normal, form.largest)
+    fraction, exponent = np.frexp(inside)  # fractions in [1/2, 1)
+    y = np.ldexp(1.0, exponent - 1 + (fraction >= least))
+    y = np.where(np.isnan(x) | (x < 0) | ((x != inside) & (not saturate)), np.nan, y)
+    return np.asarray(y, np.float64)
 
 
 def cast(x: NDArray[np.float64], name: str) -> NDArray[Any]:

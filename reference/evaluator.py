@@ -1,34 +1,46 @@
 """Evaluates ONNX graphs with the operators of `reference.table`: reals in float64, unrounded; everything else exact.
 
 Floating-point tensors enter and leave every operator as float64 whatever their declared type; rounding to a declared type
-is a step of its own (`reference.dtypes.round_to`), so that the verifier can compare with the real value.
+is a step of its own (`reference.dtypes.round_to`), so that the verifier can compare with the real value. The declared types
+travel beside the values.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import onnx
 from numpy.typing import NDArray
-from onnx import numpy_helper, shape_inference
 
-from reference import dtypes, table
+from reference import dtypes, signature, table
+from reference.graph import (
+    Call,
+    EvaluationError,
+    Graph,
+    Scope,
+    Value,
+    attributes_of,
+    body_of_schema,
+    check_functions,
+    function_graph,
+    opset_of,
+    opsets_of,
+)
+
+__all__ = ["EvaluationError", "Value", "apply", "attributes_of", "evaluate", "evaluate_typed", "function", "opset_of"]
 
 Array = NDArray[Any]
-
-
-class EvaluationError(ValueError):
-    """A model that cannot be evaluated; the text names node, operator, domain and version."""
 
 
 @functools.cache
 def function(operator: str, domain: str, version: int) -> table.Function:
     """The reference function that an opset `version` of `domain` means by `operator`. Raises EvaluationError."""
-    entries = table.ONNX.get(operator, {}) if domain in ("", "ai.onnx") else {}
+    entries = table.DOMAINS.get(domain, {}).get(operator, {})
     since = [v for v in entries if v <= version]
     if not since:
         known = f"from version {min(entries)} on" if entries else "not at all"
@@ -44,81 +56,288 @@ def _keywords(f: table.Function) -> frozenset[str]:
 def apply(
     operator: str,
     version: int,
-    inputs: Sequence[Array | None],
+    inputs: Sequence[Any],
     attributes: Mapping[str, Any],
     *,
     domain: str = "",
     types: Sequence[str | None] | None = None,
     n_outputs: int = 1,
-) -> tuple[Array, ...]:
-    """One operator on arrays. `types` are the declared input types, needed only where floats arrive as float64 already."""
+) -> tuple[Any, ...]:
+    """One operator on arrays (lists of arrays for sequences, None for what is left out or empty).
+
+    types: the declared input types, needed only where floats arrive as float64 already. Raises EvaluationError for an
+    unknown operator and whatever the operator itself raises for inputs that it does not take.
+    """
     f = function(operator, domain, version)
     if types is None:
-        types = [None if x is None else dtypes.name_of(x.dtype) for x in inputs]
+        types = [dtypes.name_of(x.dtype) if isinstance(x, np.ndarray) else None for x in inputs]
     extra: dict[str, Any] = {}
     if "dtypes" in _keywords(f):
         extra["dtypes"] = tuple(types)
     if "n_outputs" in _keywords(f):
         extra["n_outputs"] = n_outputs
-    reals = [None if x is None else dtypes.to_real(x) for x in inputs]
     with np.errstate(all="ignore"):
-        result = f(*reals, **attributes, **extra)
+        result = f(*[_carried(x) for x in inputs], **signature.without_legacy(attributes), **extra)
     results = result if isinstance(result, tuple) else (result,)
-    return tuple(np.asarray(r) for r in results)
+    return tuple(r if r is None or isinstance(r, list) else np.asarray(r) for r in results)
 
 
-def attributes_of(node: onnx.NodeProto) -> dict[str, Any]:
-    """Attributes as Python values: bytes decoded, tensors as arrays."""
-
-    def value(attribute: onnx.AttributeProto) -> Any:
-        v = onnx.helper.get_attribute_value(attribute)
-        if isinstance(v, bytes):
-            return v.decode()
-        if isinstance(v, onnx.TensorProto):
-            return numpy_helper.to_array(v)
-        if isinstance(v, list | tuple) and v and isinstance(v[0], bytes):
-            return [item.decode() for item in v]
-        return v
-
-    return {attribute.name: value(attribute) for attribute in node.attribute}
+def _carried(value: Any) -> Any:
+    """Floating-point arrays as float64, also inside sequences."""
+    if isinstance(value, list):
+        return [_carried(item) for item in value]
+    return value if value is None else dtypes.to_real(np.asarray(value))
 
 
-def opset_of(model: onnx.ModelProto, domain: str = "") -> int:
-    """The version of `domain` that the model imports. Raises EvaluationError if it imports none."""
-    for entry in model.opset_import:
-        if entry.domain in ({"", "ai.onnx"} if domain in ("", "ai.onnx") else {domain}):
-            return int(entry.version)
-    raise EvaluationError(f"the model imports no opset of domain {domain or 'ai.onnx'}")
+def evaluate(model: onnx.ModelProto, feeds: Mapping[str, Any], wanted: Iterable[str] | None = None) -> dict[str, Any]:
+    """Values of the graph's outputs by name: float64 for floating-point tensors, lists for sequences.
+
+    wanted: names of tensors of the main graph, intermediate ones too, in place of the outputs. Raises EvaluationError for
+    an invalid model, feeds that do not fit the graph's inputs, and operators that the reference lacks.
+    """
+    return {name: value.data for name, value in evaluate_typed(model, feeds, wanted).items()}
 
 
-def evaluate(model: onnx.ModelProto, feeds: Mapping[str, Array]) -> dict[str, Array]:
-    """Values of all graph outputs by name. Raises EvaluationError for missing feeds and unknown operators."""
-    inferred = shape_inference.infer_shapes(model)
-    graph = inferred.graph
-    types = {v.name: dtypes.NAMES.get(v.type.tensor_type.elem_type) for v in [*graph.input, *graph.output, *graph.value_info]}
-    values: dict[str, Array] = {t.name: numpy_helper.to_array(t) for t in graph.initializer}
-    types.update({name: dtypes.name_of(v.dtype) for name, v in values.items()})
-    for needed in graph.input:
-        if needed.name in feeds:
-            values[needed.name] = np.asarray(feeds[needed.name])
-        elif needed.name not in values:
-            raise EvaluationError(f"no value was fed for graph input '{needed.name}'")
-    for node in graph.node:
-        where = f"node '{node.name}' ({node.domain or 'ai.onnx'}:{node.op_type})"
-        missing = [name for name in node.input if name and name not in values]
-        if missing:
-            raise EvaluationError(f"{where} reads '{missing[0]}', which nothing produces before it")
+def evaluate_typed(model: onnx.ModelProto, feeds: Mapping[str, Any], wanted: Iterable[str] | None = None) -> dict[str, Value]:
+    """As `evaluate`, with the element type of each value."""
+    graph, scope = _opened(model, feeds)
+    names = [output.name for output in graph.outputs] if wanted is None else list(wanted)
+    _run(graph, scope)
+    for name in names:
+        if name not in scope.values:
+            raise EvaluationError(f"graph '{model.graph.name}' has no tensor '{name}'")
+    return {name: scope.values[name] for name in names}
+
+
+@dataclasses.dataclass(frozen=True)
+class Step:
+    """A node with the values that it read and wrote; an input that is left out is None, an unnamed output is not there."""
+
+    call: Call
+    attributes: Mapping[str, Any]
+    inputs: Sequence[Value | None]
+    outputs: Mapping[str, Value]
+
+
+def steps(model: onnx.ModelProto, feeds: Mapping[str, Any], given: Mapping[str, Any] | None = None) -> Iterator[Step]:
+    """The nodes of the model's main graph in order, each after its evaluation. Raises EvaluationError as `evaluate`.
+
+    given: tensors that nodes after the one that writes them read in place of its result, such as a device's own.
+    """
+    graph, scope = _opened(model, feeds)
+    for step in _steps(graph, scope):
+        yield step
+        for name in step.outputs.keys() & (given or {}).keys():
+            scope.values[name] = Value(_carried((given or {})[name]), step.outputs[name].type)
+
+
+def _opened(model: onnx.ModelProto, feeds: Mapping[str, Any]) -> tuple[Graph, Scope]:
+    """The main graph, and a scope that holds its initialisers and feeds."""
+    local = {(f.domain, f.name, f.overload): f for f in model.functions}
+    check_functions(local)
+    graph = Graph.of(model.graph, opsets_of(model), local)
+    return graph, Scope({**graph.initializers, **_fed(graph, feeds)})
+
+
+def _fed(graph: Graph, feeds: Mapping[str, Any]) -> dict[str, Value]:
+    """The feeds as values. Raises EvaluationError for one that is missing, unknown, or of another type or shape."""
+    inputs = {declared.name: declared for declared in graph.inputs}
+    unknown = sorted(feeds.keys() - inputs.keys())
+    if unknown:
+        raise EvaluationError(f"'{unknown[0]}' was fed, but the graph's inputs are {', '.join(map(repr, inputs)) or 'none'}")
+    values = {}
+    lengths: dict[str, tuple[int, str]] = {}
+    for name, declared in inputs.items():
+        if name not in feeds:
+            if name in graph.initializers:
+                continue
+            raise EvaluationError(f"no value was fed for graph input '{name}'")
+        value = feeds[name]
+        if isinstance(value, list | tuple):
+            value = [np.asarray(item) for item in value]
+        elif value is not None:
+            value = np.asarray(value)
+        kind = declared.type
+        if isinstance(value, np.ndarray):
+            got = dtypes.name_of(value.dtype)
+            if kind is None:
+                kind = got
+            if got != signature.element(kind):
+                raise EvaluationError(f"graph input '{name}' is {kind}, but {got} was fed")
+            if declared.shape is not None:
+                _check_shape(name, declared.shape, value.shape, lengths)
+        elif value is None and not (kind or "").startswith("optional("):
+            raise EvaluationError(f"graph input '{name}' is {kind} and cannot be empty")
+        elif isinstance(value, list) and "seq(" not in (kind or "seq("):
+            raise EvaluationError(f"graph input '{name}' is {kind}, but a list was fed")
+        values[name] = Value(_carried(value), kind)
+    return values
+
+
+def _check_shape(name: str, declared: Sequence[Any], shape: Sequence[int], lengths: dict[str, tuple[int, str]]) -> None:
+    """Raises EvaluationError where a fed shape contradicts the declared one; a symbol has one length in all inputs."""
+    fits = len(declared) == len(shape) and all(not isinstance(d, int) or d == n for d, n in zip(declared, shape, strict=True))
+    if not fits:
+        text = ", ".join("?" if d is None else str(d) for d in declared)
+        raise EvaluationError(f"graph input '{name}' has shape ({text}), but {tuple(shape)} was fed")
+    for symbol, length in zip(declared, shape, strict=True):
+        if isinstance(symbol, str):
+            known, by = lengths.setdefault(symbol, (length, name))
+            if known != length:
+                raise EvaluationError(f"'{symbol}' is {known} in graph input '{by}', but {length} in '{name}'")
+
+
+def _run(graph: Graph, scope: Scope) -> None:
+    """Adds the values of all nodes to the scope."""
+    for _ in _steps(graph, scope):
+        pass
+    for output in graph.outputs:
+        value = scope.find(output.name)
+        if value is None:
+            raise EvaluationError(f"graph output '{output.name}' is produced by no node")
+        if output.type is not None and value.type is not None and output.type != value.type:
+            raise EvaluationError(f"graph output '{output.name}' is declared as {output.type}, but is {value.type}")
+
+
+def _steps(graph: Graph, scope: Scope) -> Iterator[Step]:
+    """Evaluates one node after the other; what a node writes is in the scope when it is given out."""
+    for call in graph.calls:
         try:
-            results = apply(
-                node.op_type,
-                opset_of(model, node.domain),
-                [values[name] if name else None for name in node.input],
-                attributes_of(node),
-                domain=node.domain,
-                types=[types.get(name) if name else None for name in node.input],
-                n_outputs=len(node.output),
-            )
+            step = _step(call, scope)
         except EvaluationError as error:
-            raise EvaluationError(f"{where}: {error}") from None
-        values.update({name: result for name, result in zip(node.output, results, strict=False) if name})
-    return {output.name: values[output.name] for output in graph.output}
+            raise EvaluationError(f"{call.where}: {error}") from error.__cause__
+        except (ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, TypeError, ValueError) as error:
+            raise EvaluationError(f"{call.where}: {_in_one_line(error)}") from error
+        scope.values.update(step.outputs)
+        yield step
+
+
+def _in_one_line(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    return text if isinstance(error, ValueError) else f"{type(error).__name__}: {text}"
+
+
+def _step(call: Call, scope: Scope) -> Step:
+    """One node evaluated."""
+    inputs: list[Value | None] = []
+    for name in call.inputs:
+        value = scope.find(name) if name else None
+        if name and value is None and not scope.leaves_out(name):
+            raise EvaluationError(f"reads '{name}', which nothing produces before it")
+        inputs.append(value)
+    types = tuple(v.type if v else None for v in inputs)
+    attributes = call.attributes
+    body = call.local_function
+    if body is None and call.operator not in table.DOMAINS.get(call.domain, {}):
+        body = body_of_schema(call, inputs)
+    if body is not None:
+        results = _call_function(call, body, inputs)
+    else:
+        bodies = {name: Subgraph(g, scope, _inside(call.operator, types, g)) for name, g in call.graphs.items()}
+        attributes = {**attributes, **bodies}
+        results = _call_operator(call, inputs, types, attributes, bodies)
+    return Step(call, attributes, inputs, {name: v for name, v in zip(call.outputs, results, strict=True) if name})
+
+
+def _call_operator(
+    call: Call,
+    inputs: Sequence[Value | None],
+    types: Sequence[str | None],
+    attributes: Mapping[str, Any],
+    bodies: Mapping[str, Subgraph],
+) -> list[Value]:
+    """The outputs of a node that the table has a function for."""
+    n = len(call.outputs)
+    given = [v is not None for v in inputs]
+    kinds = signature.output_types(call.operator, call.domain, call.version, types, given, attributes, n)
+    data = [v.data if v else None for v in inputs]
+    values = apply(call.operator, call.version, data, attributes, domain=call.domain, types=types, n_outputs=n)
+    if len(values) < n:
+        raise EvaluationError(f"{n} outputs are named, the operator has {len(values)} here")
+    if bodies:
+        kinds = _outside(call.operator, types, bodies)
+    return [Value(v, k or _type_of_result(v, types)) for v, k in zip(values[:n], kinds, strict=True)]
+
+
+def _call_function(call: Call, body: onnx.FunctionProto, inputs: Sequence[Value | None]) -> list[Value]:
+    """The outputs of a node that calls a function: a graph of its own, which sees only its inputs."""
+    if len(inputs) > len(body.input):
+        raise EvaluationError(f"{len(inputs)} inputs were given, the function takes {len(body.input)}")
+    if len(call.outputs) > len(body.output):
+        raise EvaluationError(f"{len(call.outputs)} outputs are named, the function has {len(body.output)}")
+    graph = function_graph(call, body)
+    values = {name: v for name, v in zip(body.input, inputs, strict=False) if v is not None}
+    scope = Scope(values, absent=frozenset(body.input) - values.keys())
+    _run(graph, scope)
+    return [scope.find(name) or Value(None, None) for name in body.output[: len(call.outputs)]]
+
+
+def _type_of_result(value: Any, types: Sequence[str | None]) -> str | None:
+    """The type of an output that no schema knows: an array's own, or for reals that of the first floating-point input."""
+    if not isinstance(value, np.ndarray):
+        return None
+    own = dtypes.name_of(value.dtype)
+    if own != "float64":
+        return own
+    return next((t for t in types if t is not None and dtypes.is_float(t)), None)
+
+
+def _inside(operator: str, types: Sequence[str | None], graph: Graph) -> list[str | None]:
+    """The types of a body's inputs as the node's inputs tell them."""
+    if operator == "Loop":
+        return ["int64", "bool", *types[2:]]
+    if operator == "SequenceMap":
+        return [t.removeprefix("seq(").removesuffix(")") if t else None for t in types]
+    return list(types[len(types) - len(graph.inputs) :])
+
+
+def _outside(operator: str, types: Sequence[str | None], bodies: Mapping[str, Subgraph]) -> list[str | None]:
+    """The types of a node's outputs as the bodies' outputs tell them."""
+    body = next((b for b in bodies.values() if b.called), next(iter(bodies.values())))
+    if operator == "Loop":
+        carried = list(types[2:])
+        return body.output_types[1:] if body.called else [*carried, *body.output_types[1 + len(carried) :]]
+    if operator == "SequenceMap":
+        return [None if t is None else f"seq({t})" for t in body.output_types]
+    return body.output_types
+
+
+@dataclasses.dataclass
+class Subgraph:
+    """A graph attribute as a function: values in, tuple of values out. Names of the scope around it are visible inside.
+
+    input_types: of its inputs, where the node's own inputs tell them. called: whether it has been evaluated.
+    """
+
+    graph: Graph
+    scope: Scope
+    input_types: Sequence[str | None]
+    called: bool = False
+
+    def __post_init__(self) -> None:
+        self.output_types: list[str | None] = [output.type for output in self.graph.outputs]
+        self.output_shapes = [
+            None if o.shape is None else tuple(n if isinstance(n, int) else None for n in o.shape) for o in self.graph.outputs
+        ]
+
+    @property
+    def n_inputs(self) -> int:
+        return len(self.graph.inputs)
+
+    @property
+    def n_outputs(self) -> int:
+        return len(self.graph.outputs)
+
+    def __call__(self, *values: Any) -> tuple[Any, ...]:
+        if len(values) != self.n_inputs:
+            raise EvaluationError(f"its graph '{self.graph.name}' takes {self.n_inputs} inputs, {len(values)} are given")
+        inner = Scope(dict(self.graph.initializers), parent=self.scope)
+        known = [*self.input_types, *[None] * len(values)]
+        for declared, value, kind in zip(self.graph.inputs, values, known, strict=False):
+            own = dtypes.name_of(value.dtype) if isinstance(value, np.ndarray) and value.dtype.kind != "f" else None
+            inner.values[declared.name] = Value(value, declared.type or kind or own)
+        _run(self.graph, inner)
+        self.called = True
+        results = [inner.find(output.name) for output in self.graph.outputs]
+        self.output_types = [r.type if r else None for r in results]
+        return tuple(r.data if r else None for r in results)

@@ -9,18 +9,36 @@ from collections.abc import Callable, Mapping
 
 from reference.ops import (
     activation,
+    attention,
+    block_quantization,
+    contributed_attention,
+    control_flow,
     conversion,
     convolution,
     elementwise,
+    fused,
+    images,
     indexing,
+    linear_algebra,
+    linear_recurrence,
     logical,
+    loss,
     matrix,
     movement,
     normalization,
+    patches,
     pooling,
+    qlinear,
     quantization,
+    random,
+    recurrent,
     reduction,
+    regions,
     resize,
+    sampling,
+    sequences,
+    signal,
+    strings,
 )
 
 Function = Callable[..., object]
@@ -59,7 +77,7 @@ ONNX: Mapping[str, Mapping[int, Function]] = {
     "Asinh": {9: elementwise.area_sine},
     "Acosh": {9: elementwise.area_cosine},
     "Atanh": {9: elementwise.area_tangent},
-    "Erf": {9: elementwise.error},
+    "Erf": {9: elementwise.error_9, 13: elementwise.error},
     "Where": {9: elementwise.where},
     # logical.py
     "And": {1: elementwise.limited_broadcast(logical.logical_and), 7: logical.logical_and},
@@ -95,6 +113,7 @@ ONNX: Mapping[str, Mapping[int, Function]] = {
     "Gelu": {20: activation.gelu},
     "Mish": {18: activation.mish},
     "Swish": {24: activation.swish},
+    "SwiGLU": {28: activation.swiglu},
     "Shrink": {9: activation.shrink},
     "Softmax": {1: activation.softmax_1, 13: activation.softmax},
     "LogSoftmax": {1: activation.log_softmax_1, 13: activation.log_softmax},
@@ -113,14 +132,18 @@ ONNX: Mapping[str, Mapping[int, Function]] = {
     "ArgMax": {1: reduction.arg_max},
     "ArgMin": {1: reduction.arg_min},
     "CumSum": {11: reduction.cumulative_sum},
+    "CumProd": {26: reduction.cumulative_product},
     "TopK": {1: reduction.top_k_1, 10: reduction.top_k},
     # conversion.py
-    "Cast": {1: conversion.cast},
-    "CastLike": {15: conversion.cast_like},
+    "Cast": {1: conversion.cast, 19: conversion.cast_19, 24: conversion.cast},
+    "CastLike": {15: conversion.cast_like, 19: conversion.cast_like_19, 24: conversion.cast_like},
+    "BitCast": {26: conversion.bit_cast},
     # convolution.py
     "Conv": {1: convolution.conv},
     "ConvTranspose": {1: convolution.conv_transpose},
     "ConvInteger": {10: convolution.conv_integer},
+    # patches.py
+    "Col2Im": {18: patches.col2im},
     # pooling.py
     "AveragePool": {1: pooling.average_pool},
     "MaxPool": {1: pooling.max_pool},
@@ -134,8 +157,12 @@ ONNX: Mapping[str, Mapping[int, Function]] = {
     "MatMulInteger": {10: matrix.matmul_integer},
     "Einsum": {12: matrix.einsum},
     # normalization.py
-    "BatchNormalization": {7: normalization.batch_normalization},
-    "InstanceNormalization": {6: normalization.instance_normalization},
+    "BatchNormalization": {
+        1: normalization.batch_normalization_1,
+        7: normalization.batch_normalization_7,
+        14: normalization.batch_normalization,
+    },
+    "InstanceNormalization": {1: normalization.instance_normalization},
     "LayerNormalization": {17: normalization.layer_normalization},
     "GroupNormalization": {18: normalization.group_normalization_18, 21: normalization.group_normalization},
     "RMSNormalization": {23: normalization.rms_normalization},
@@ -143,6 +170,7 @@ ONNX: Mapping[str, Mapping[int, Function]] = {
     "MeanVarianceNormalization": {9: normalization.mean_variance_normalization},
     "LRN": {1: normalization.local_response_normalization},
     # movement.py
+    "Constant": {1: movement.constant},
     "Identity": {1: movement.identity},
     "Reshape": {1: movement.reshape},
     "Transpose": {1: movement.transpose},
@@ -150,9 +178,10 @@ ONNX: Mapping[str, Mapping[int, Function]] = {
     "Squeeze": {1: movement.squeeze},
     "Unsqueeze": {1: movement.unsqueeze},
     "Concat": {1: movement.concat},
-    "Split": {1: movement.split},
+    "Split": {1: movement.split_1, 2: movement.split_2, 18: movement.split},
     "Slice": {1: movement.slice_},
     "Pad": {1: movement.pad_1, 2: movement.pad_2, 11: movement.pad},
+    "CenterCropPad": {18: movement.center_crop_pad},
     "Expand": {8: movement.expand},
     "Tile": {1: movement.tile_1, 6: movement.tile},
     "DepthToSpace": {1: movement.depth_to_space},
@@ -174,6 +203,7 @@ ONNX: Mapping[str, Mapping[int, Function]] = {
     "OneHot": {9: indexing.one_hot_9, 11: indexing.one_hot},
     "NonZero": {9: indexing.nonzero},
     "Compress": {9: indexing.compress},
+    "Unique": {11: indexing.unique},
     # resize.py
     "Resize": {10: resize.resize_10, 11: resize.resize},
     "Upsample": {1: resize.upsample_1, 7: resize.upsample_7, 9: resize.resize_10},
@@ -183,4 +213,106 @@ ONNX: Mapping[str, Mapping[int, Function]] = {
     "DynamicQuantizeLinear": {11: quantization.dynamic_quantize_linear},
     "QLinearConv": {10: quantization.qlinear_conv},
     "QLinearMatMul": {10: quantization.qlinear_matmul},
+    # fused.py: what ONNX Runtime registers in ONNX's own domain
+    "SimplifiedLayerNormalization": {1: fused.simplified_layer_normalization},
+    # control_flow.py
+    "If": {1: control_flow.if_},
+    "Loop": {1: control_flow.loop},
+    "Scan": {8: control_flow.scan_8, 9: control_flow.scan},
+    "SequenceMap": {17: control_flow.sequence_map},
+    # sequences.py
+    "SequenceEmpty": {11: sequences.sequence_empty},
+    "SequenceConstruct": {11: sequences.sequence_construct},
+    "SequenceInsert": {11: sequences.sequence_insert},
+    "SequenceErase": {11: sequences.sequence_erase},
+    "SequenceAt": {11: sequences.sequence_at},
+    "SequenceLength": {11: sequences.sequence_length},
+    "SplitToSequence": {11: sequences.split_to_sequence},
+    "ConcatFromSequence": {11: sequences.concat_from_sequence},
+    "Optional": {15: sequences.optional},
+    "OptionalHasElement": {15: sequences.optional_has_element},
+    "OptionalGetElement": {15: sequences.optional_get_element},
+    # strings.py
+    "StringConcat": {20: strings.string_concat},
+    "StringSplit": {20: strings.string_split},
+    "StringNormalizer": {10: strings.string_normalizer},
+    "RegexFullMatch": {20: strings.regex_full_match},
+    "TfIdfVectorizer": {9: strings.tf_idf_vectorizer},
+    # images.py
+    "ImageDecoder": {20: images.image_decoder},
+    # recurrent.py
+    "RNN": {1: recurrent.rnn},
+    "GRU": {1: recurrent.gru},
+    "LSTM": {1: recurrent.lstm},
+    # linear_recurrence.py
+    "LinearAttention": {27: linear_recurrence.linear_attention},
+    "CausalConvWithState": {27: linear_recurrence.causal_conv_with_state},
+    # attention.py
+    "Attention": {23: attention.attention_23, 24: attention.attention},
+    "RotaryEmbedding": {23: attention.rotary_embedding},
+    "TensorScatter": {24: attention.tensor_scatter},
+    # signal.py
+    "DFT": {17: signal.dft_17, 20: signal.dft},
+    "STFT": {17: signal.stft},
+    "HannWindow": {17: signal.hann_window},
+    "HammingWindow": {17: signal.hamming_window},
+    "BlackmanWindow": {17: signal.blackman_window},
+    "MelWeightMatrix": {17: signal.mel_weight_matrix},
+    # random.py
+    "Bernoulli": {15: random.bernoulli},
+    "Multinomial": {7: random.multinomial},
+    "RandomNormal": {1: random.random_normal},
+    "RandomNormalLike": {1: random.random_normal_like},
+    "RandomUniform": {1: random.random_uniform},
+    "RandomUniformLike": {1: random.random_uniform_like},
+    # loss.py
+    "NegativeLogLikelihoodLoss": {12: loss.negative_log_likelihood_loss},
+    "SoftmaxCrossEntropyLoss": {12: loss.softmax_cross_entropy_loss},
+    "Dropout": {1: loss.dropout_1, 7: loss.dropout_7, 10: loss.dropout_10, 12: loss.dropout},
+    # sampling.py
+    "GridSample": {16: sampling.grid_sample},
+    "AffineGrid": {20: sampling.affine_grid},
+    "DeformConv": {19: sampling.deform_conv},
+    # regions.py
+    "RoiAlign": {10: regions.roi_align_10, 16: regions.roi_align},
+    "MaxRoiPool": {1: regions.max_roi_pool},
+    "NonMaxSuppression": {10: regions.non_max_suppression},
+    "MaxUnpool": {9: regions.max_unpool},
+    # linear_algebra.py
+    "Det": {11: linear_algebra.det},
 }
+
+MICROSOFT: Mapping[str, Mapping[int, Function]] = {
+    # fused.py
+    "Gelu": {1: activation.gelu},
+    "BiasGelu": {1: fused.bias_gelu},
+    "FastGelu": {1: fused.fast_gelu},
+    "QuickGelu": {1: fused.quick_gelu},
+    "SimplifiedLayerNormalization": {1: fused.simplified_layer_normalization},
+    "SkipLayerNormalization": {1: fused.skip_layer_normalization},
+    "SkipSimplifiedLayerNormalization": {1: fused.skip_simplified_layer_normalization},
+    "FusedMatMul": {1: fused.fused_matmul},
+    "FusedConv": {1: fused.fused_conv},
+    # qlinear.py
+    "QLinearAdd": {1: qlinear.qlinear_add},
+    "QLinearMul": {1: qlinear.qlinear_mul},
+    "QLinearAveragePool": {1: qlinear.qlinear_average_pool},
+    "QLinearGlobalAveragePool": {1: qlinear.qlinear_global_average_pool},
+    "QLinearSigmoid": {1: qlinear.qlinear_sigmoid},
+    "QLinearLeakyRelu": {1: qlinear.qlinear_leaky_relu},
+    "QLinearSoftmax": {1: qlinear.qlinear_softmax},
+    "QLinearConcat": {1: qlinear.qlinear_concat},
+    "QGemm": {1: qlinear.qgemm},
+    "MatMulIntegerToFloat": {1: qlinear.matmul_integer_to_float},
+    "DynamicQuantizeMatMul": {1: qlinear.dynamic_quantize_matmul},
+    # block_quantization.py
+    "MatMulNBits": {1: block_quantization.matmul_n_bits},
+    "QuantizeLinear": {1: block_quantization.quantize_linear},
+    "DequantizeLinear": {1: block_quantization.dequantize_linear},
+    # contributed_attention.py
+    "MultiHeadAttention": {1: contributed_attention.multi_head_attention},
+    "GroupQueryAttention": {1: contributed_attention.group_query_attention},
+    "RotaryEmbedding": {1: contributed_attention.rotary_embedding},
+}
+
+DOMAINS: Mapping[str, Mapping[str, Mapping[int, Function]]] = {"": ONNX, "ai.onnx": ONNX, "com.microsoft": MICROSOFT}

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 import pytest
 
 from reference.dtypes import SHORT
-from reference.verify.node import Node
+from reference.node import Node
 from suites import options
 from suites.cases.errors import CaseIdError
 from suites.cases.identifier import parse

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reference.ops.conversion import real_to_integer
+from reference.ops import sums
+from reference.ops.arguments import axis_in, border_in
 from reference.ops.error_function import erfc
 
 Array = NDArray[Any]
@@ -44,7 +45,8 @@ def parametric_relu(x: Array, slope: Array) -> Array:
 
 
 def parametric_relu_1(x: Array, slope: Array) -> Array:
-    """PRelu-1, PRelu-6: one slope a channel (axis 1), or a single one."""
+    """PRelu-1, PRelu-6: one slope a channel (axis 1), or a single one. Open in ONNX: a slope of the rank of x broadcasts
+    here."""
     if slope.size == 1:
         return parametric_relu(x, slope.reshape(()))
     return parametric_relu(x, slope.reshape(slope.shape + (1,) * (x.ndim - 1 - slope.ndim)))
@@ -78,7 +80,7 @@ def thresholded_relu(x: Array, *, alpha: float = 1.0) -> Array:
 def sigmoid(x: Array) -> Array:
     """Sigmoid-6: 1/(1 + e^(-x))."""
     small = np.exp(-np.abs(x))
-    return np.asarray(np.where(x < 0, small, 1.0) / (1 + small))
+    return np.asarray(np.maximum(small, x >= 0) / (1 + small))  # the numerator is 1 from 0 on, e^x below
 
 
 def hard_sigmoid(x: Array, *, alpha: float = HARD_SIGMOID_SLOPE, beta: float = 0.5) -> Array:
@@ -130,45 +132,72 @@ def swish(x: Array, *, alpha: float = 1.0) -> Array:
     return _times_gate(x, sigmoid(alpha * x))
 
 
+def swiglu(gate: Array, value: Array, *, alpha: float = 1.0) -> Array:
+    """SwiGLU-28: swish(gate)·value with `swish`'s alpha, element by element. Raises ValueError for different shapes, which
+    do not broadcast here."""
+    if gate.shape != value.shape:
+        raise ValueError(f"gate of shape {gate.shape} and value of shape {value.shape}, expected equal shapes")
+    return np.asarray(swish(gate, alpha=alpha) * value)
+
+
 def _times_gate(x: Array, gate: Array) -> Array:
     """x·gate for a gate that closes faster than x grows: ±0 where it is shut."""
-    return np.where(np.isinf(x) & (gate == 0), np.copysign(0.0, x), x * gate)
+    y, endless = np.asarray(x * gate), np.isinf(x)
+    return np.where(endless & (gate == 0), np.copysign(0.0, x), y) if endless.any() else y
 
 
 def shrink(x: Array, *, bias: float = 0.0, lambd: float = 0.5) -> Array:
-    """Shrink-9: x + bias below -lambd, x - bias above lambd, else 0 (so NaN gives 0). Open in ONNX: integers are
-    computed in float64 and truncated here."""
-    y = np.where(x < -lambd, x + bias, np.where(x > lambd, x - bias, 0.0))
-    return real_to_integer(y, x.dtype) if x.dtype.kind in "iu" else y
+    """Shrink-9: x + bias below -lambd, x - bias above lambd, else 0 (so NaN gives 0). Open in ONNX: for integers the
+    exact result is truncated toward zero here, and wraps."""
+    if x.dtype.kind in "iu":
+        # Python's integers as limits: NumPy would compare 64-bit elements with a real as float64.
+        limit = lambd if math.isfinite(lambd) else math.copysign(2.0**64, lambd)
+        outside = np.where(x > math.floor(limit), _plus(x, -bias), x.dtype.type(0))
+        return np.where(x < math.ceil(-limit), _plus(x, bias), outside)
+    return np.where(x < -lambd, x + bias, np.where(x > lambd, x - bias, 0.0))
 
 
-def _centred(x: Array, axis: int) -> Array:
-    """x less its largest value along axis: e^ of it cannot overflow. A largest value of ±inf or NaN leaves a NaN in
-    the line."""
-    return np.asarray(x - np.max(x, axis=axis, keepdims=True, initial=-np.inf))
+def _plus(x: Array, bias: float) -> Array:
+    """The integers x plus a real number, truncated toward zero."""
+    whole = math.floor(bias)
+    step = np.array(whole % 2 ** (8 * x.dtype.itemsize), np.uint64).astype(x.dtype)
+    floor = x + step
+    return np.asarray(np.where((x < -whole) & (bias != whole), floor + x.dtype.type(1), floor))
+
+
+def _largest(x: Array, axis: int) -> Array:
+    """The largest value along axis, which stays with length 1: e^ of x less that cannot overflow. NaN is the largest."""
+    if axis == x.ndim - 1 and x.size:  # np.max starts slowly on each line
+        return np.take_along_axis(x, np.argmax(x, axis=axis, keepdims=True), axis)
+    return np.asarray(np.max(x, axis=axis, keepdims=True, initial=-np.inf))
 
 
 def softmax(x: Array, *, axis: int = -1) -> Array:
     """Softmax-13: e^x/Σe^x along axis. A line with +inf or NaN, or all -inf, is NaN."""
-    weights = np.exp(_centred(x, axis))
-    return np.asarray(weights / np.sum(weights, axis=axis, keepdims=True))
+    axis = axis_in(axis, x.ndim)
+    y = np.asarray(x - _largest(x, axis))
+    np.exp(y, out=y)
+    y /= sums.total(y, (axis,), keepdims=True)
+    return y
 
 
 def log_softmax(x: Array, *, axis: int = -1) -> Array:
     """LogSoftmax-13: ln softmax(x) along axis. A line with +inf or NaN, or all -inf, is NaN."""
+    axis = axis_in(axis, x.ndim)
     if x.size == 0:
         return x.copy()
-    t = _centred(x, axis)
+    largest = np.argmax(x, axis=axis, keepdims=True)
+    t = x - np.take_along_axis(x, largest, axis)
     weights = np.exp(t)
     # The largest weight is exactly 1: leaving it to log1p keeps the digits of a sum just above 1.
-    largest = np.expand_dims(np.argmax(x, axis=axis), axis)
     own = np.take_along_axis(weights, largest, axis) - 1
     np.put_along_axis(weights, largest, own, axis)
-    return np.asarray(t - np.log1p(np.sum(weights, axis=axis, keepdims=True)))
+    return np.asarray(t - np.log1p(sums.total(weights, (axis,), keepdims=True)))
 
 
 def hardmax(x: Array, *, axis: int = -1) -> Array:
     """Hardmax-13: 1 at the first largest value along axis, 0 elsewhere. Open in ONNX: NaN counts as largest here."""
+    axis = axis_in(axis, x.ndim)
     y = np.zeros_like(x)
     if x.size:
         np.put_along_axis(y, np.expand_dims(np.argmax(x, axis=axis), axis), 1, axis)
@@ -177,7 +206,7 @@ def hardmax(x: Array, *, axis: int = -1) -> Array:
 
 def _flattened(function: Callable[..., Array], x: Array, axis: int) -> Array:
     """`function` over all axes from `axis` on as one, as before opset 13. axis is in [-rank, rank]."""
-    axis = axis + x.ndim if axis < 0 else axis
+    axis = border_in(axis, x.ndim)
     lines = x.reshape(math.prod(x.shape[:axis]), math.prod(x.shape[axis:]))
     return function(lines, axis=1).reshape(x.shape)
 

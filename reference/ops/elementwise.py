@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reference.ops import error_function
+from reference.ops import error_function, sums
+from reference.ops.arguments import axis_in, single
 from reference.ops.conversion import real_to_integer
 
 Array = NDArray[Any]
@@ -35,7 +36,7 @@ def limited_broadcast(function: Callable[[Array, Array], Array]) -> Callable[...
             raise ValueError(f"shapes {a.shape} and {b.shape} differ, and broadcast is not set")
         if b.size == 1:
             return function(a, b.reshape(()))
-        start = a.ndim - b.ndim if axis is None else axis % a.ndim
+        start = max(a.ndim - b.ndim, 0) if axis is None else axis_in(axis, a.ndim)
         if a.shape[start : start + b.ndim] != b.shape:
             raise ValueError(f"shape {b.shape} is no part of {a.shape} from axis {start} on")
         return function(a, b.reshape(b.shape + (1,) * (a.ndim - start - b.ndim)))
@@ -73,8 +74,8 @@ def divide(a: Array, b: Array) -> Array:
 
 
 def modulo(a: Array, b: Array, *, fmod: int = 0) -> Array:
-    """Mod-10: fmod=0 the integer remainder with the sign of b, fmod=1 C's fmod with the sign of a.
-    Open in ONNX: integer x mod 0 is 0 here."""
+    """Mod-28 (10, 13 alike, where reals need fmod=1): a - ⌊a/b⌋·b with the sign of b, or with fmod=1 C's fmod, which has
+    the sign of a. Open in ONNX: integer x mod 0 is 0 here."""
     if not is_integer(a):
         return np.asarray(np.fmod(a, b) if fmod else np.mod(a, b))
     # x mod 1 = 0, as x mod -1, whose division can trap.
@@ -95,12 +96,22 @@ def _integer_power(x: Array, y: Array) -> Array:
     return np.where(y < 0, below_one, result)
 
 
+def _integer_to_real_power(x: Array, y: Array) -> Array:
+    """x^y for a real y: exact where y is whole, else the float64 power truncated toward zero, NaN as 0."""
+    x, y = np.broadcast_arrays(x, y)
+    root = real_to_integer(np.power(x.astype(np.float64), y), x.dtype)
+    # From 2^63 on every float64 is even, and the power overflows unless |x| < 2.
+    whole = np.isfinite(y) & (y == np.rint(y))
+    exponent = np.where(whole, np.clip(y, -(2.0**62), 2.0**62), 0.0).astype(np.int64)
+    return np.where(whole, _integer_power(x, exponent), root)
+
+
 def power(x: Array, y: Array) -> Array:
-    """Pow-12: x^y in the type of x. Real: C's pow. An integer x with an integer y is exact and wraps. Open in ONNX:
-    integer overflow wraps and 0 to a negative power is 0; an integer x with a real y is the float64 power, truncated
-    toward zero, NaN as 0."""
+    """Pow-15 (7 to 13 alike): x^y in the type of x. Real: C's pow. An integer x with a whole y is exact and wraps. Open in
+    ONNX: integer overflow wraps and 0 to a negative power is 0; an integer x with a y that is not whole is the float64
+    power, truncated toward zero, NaN as 0."""
     if is_integer(x):
-        return _integer_power(x, y) if is_integer(y) else real_to_integer(np.power(x.astype(np.float64), y), x.dtype)
+        return _integer_power(x, y) if is_integer(y) else _integer_to_real_power(x, y)
     if not is_integer(y):
         return np.asarray(np.power(x, y))
     # A 64-bit exponent may lose its last bit in float64: take the sign from the integer.
@@ -136,7 +147,7 @@ def maximum(*inputs: Array) -> Array:
 
 def total(*inputs: Array) -> Array:
     """Sum-8: sum of all inputs, broadcast together."""
-    return np.asarray(functools.reduce(np.add, inputs))
+    return sums.of_all(*inputs)
 
 
 def mean(*inputs: Array) -> Array:
@@ -161,8 +172,10 @@ def clip_1(x: Array, *, min: float | None = None, max: float | None = None) -> A
 def clip(x: Array, low: Array | None = None, high: Array | None = None) -> Array:
     """Clip-13: Min(high, Max(x, low)) with scalar inputs, so that low > high gives high. NaN stays NaN.
     Open in ONNX before 13: low > high. The default limits are those of the type, for which infinities are kept here."""
-    x = x if low is None else np.maximum(x, low.reshape(()))
-    return np.asarray(x if high is None else np.minimum(x, high.reshape(())))
+    if low is not None and high is not None:
+        return np.asarray(np.clip(x, single(low, "min"), single(high, "max")))
+    x = x if low is None else np.maximum(x, single(low, "min"))
+    return np.asarray(x if high is None else np.minimum(x, single(high, "max")))
 
 
 def reciprocal(x: Array) -> Array:
@@ -256,8 +269,13 @@ def area_tangent(x: Array) -> Array:
 
 
 def error(x: Array) -> Array:
-    """Erf-9: the error function."""
+    """Erf-13: the error function."""
     return error_function.erf(x)
+
+
+def error_9(x: Array) -> Array:
+    """Erf-9: as Erf-13, also of integers. Open in ONNX: what lies between -1 and 1 is truncated to 0 for them here."""
+    return np.zeros_like(x) if is_integer(x) else error(x)
 
 
 def where(condition: Array, x: Array, y: Array) -> Array:

@@ -67,12 +67,17 @@ def is_infinite(x: Array, *, detect_negative: int = 1, detect_positive: int = 1)
 
 
 def bit_shift(x: Array, y: Array, *, direction: str) -> Array:
-    """BitShift-11: x shifted by y bits "LEFT" or "RIGHT", bits falling off; signed types, from 28 on, fill with their
-    sign. Open in ONNX before 28: y of at least the width of the type shifts everything out, as in NumPy. Raises
-    ValueError for another direction."""
+    """BitShift-28 (11 alike, for unsigned types): x shifted by y bits "LEFT" or "RIGHT", bits falling off; on the right,
+    signed types fill with their sign. A negative y, or one of at least the width of the type, shifts everything out. Open
+    in ONNX before 28: such a y. Raises ValueError for another direction."""
     if direction not in ("LEFT", "RIGHT"):
         raise ValueError(f"direction is LEFT or RIGHT, not {direction!r}")
-    return np.asarray(np.left_shift(x, y) if direction == "LEFT" else np.right_shift(x, y))
+    width = x.dtype.type(8 * x.dtype.itemsize)
+    inside = (y >= 0) & (y < width)
+    amount = np.where(inside, y, y.dtype.type(0))
+    if direction == "LEFT":
+        return np.where(inside, np.left_shift(x, amount), x.dtype.type(0))
+    return np.where(inside, np.right_shift(x, amount), np.where(x < 0, ~x.dtype.type(0), x.dtype.type(0)))
 
 
 def bitwise_and(a: Array, b: Array) -> Array:

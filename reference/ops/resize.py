@@ -16,7 +16,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from reference.ops.arguments import axis_in
+
 Array = NDArray[Any]
+
+MOVE = 2**20
+"""Ties are what a relative move of the coordinates by 1/MOVE would decide otherwise."""
+
+BLOCK = 16
+"""Outputs along an axis that one matrix makes of the few elements that they reach: small, because most of it is zeros."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,8 +113,10 @@ def axis_table(
     """Source positions (outputs, taps), int64 within the axis, and their weights, float64 of the same shape.
 
     Taps beyond the ends repeat the end elements, or with `exclude_outside` weigh nothing and the rest is brought back
-    to sum 1. `antialias` widens the kernel by max(1, 1/scale).
+    to sum 1. `antialias` widens the kernel by max(1, 1/scale). Raises ValueError for an unknown mode.
     """
+    if mode not in ("nearest", "linear", "cubic"):
+        raise ValueError(f"unknown mode {mode!r}")
     numerator, denominator = _coordinates(axis, coordinates)
     if mode == "nearest":
         position = np.clip(_nearest(numerator, denominator, nearest_mode), 0, axis.length - 1).astype(np.int64)
@@ -118,7 +128,8 @@ def axis_table(
     offsets = np.arange(1 - radius, radius + 1)
     distance = (offsets - fraction[:, None]) * float(shrink)
     weights = _linear_kernel(distance) if mode == "linear" else _cubic_kernel(distance, cubic_coeff_a)
-    position = floor.astype(np.int64)[:, None] + offsets
+    # a region of interest may lie beyond int64; from one kernel outside on, every tap repeats the end
+    position = np.clip(floor, -1 - radius, axis.length + radius).astype(np.int64)[:, None] + offsets
     if exclude_outside:
         weights = np.where((position >= 0) & (position < axis.length), weights, 0.0)
     if exclude_outside or antialias:
@@ -126,14 +137,32 @@ def axis_table(
     return np.clip(position, 0, axis.length - 1), weights
 
 
-def _apply(x: Array, axis: int, position: Array, weights: Array) -> Array:
+def apply_table(x: Array, axis: int, position: Array, weights: Array) -> Array:
     """Σ over taps of weights·x at position along `axis`; a tap of weight 0 adds nothing, whatever x is there."""
-    column = (slice(None),) + (None,) * (x.ndim - axis - 1)
-    total = np.zeros((), np.float64)
-    for tap in range(position.shape[1]):
-        weight = weights[:, tap][column]
-        total = total + weight * np.where(weight == 0, 0.0, np.take(x, position[:, tap], axis=axis))
-    return np.asarray(total)
+    x = x if x.dtype.kind in "fc" else x.astype(np.float64)
+    shape = (*x.shape[:axis], len(position), *x.shape[axis + 1 :])
+    planes = x.reshape(math.prod(x.shape[:axis]), x.shape[axis], math.prod(x.shape[axis + 1 :]))
+    if not np.isfinite(x).all():
+        return _gathered(planes, position, weights).reshape(shape)
+    y = np.empty((len(planes), len(position), planes.shape[2]), x.dtype)
+    for first in range(0, len(position), BLOCK):
+        part = slice(first, first + BLOCK)
+        low, high = position[part].min(), position[part].max() + 1
+        matrix = np.zeros((len(position[part]), high - low))
+        np.add.at(matrix, (np.arange(len(matrix))[:, None], position[part] - low), weights[part])
+        if planes.shape[2] == 1:
+            np.matmul(planes[:, low:high, 0], matrix.T, out=y[:, part, 0])
+        else:
+            np.matmul(matrix, planes[:, low:high], out=y[:, part])
+    return y.reshape(shape)
+
+
+def _gathered(planes: Array, position: Array, weights: Array) -> Array:
+    """`apply_table` of planes (n, length, m), tap by tap: (n, outputs, m)."""
+    y = np.zeros((len(planes), len(position), planes.shape[2]), planes.dtype)
+    for place, weight in zip(position.T, weights.T[..., None], strict=True):
+        y += np.where(weight == 0, 0.0, np.take(planes, place, axis=1)) * weight
+    return y
 
 
 def _outside(axis: Axis) -> Array:
@@ -143,42 +172,98 @@ def _outside(axis: Axis) -> Array:
 
 def _in_type(y: Array, dtype: np.dtype[Any]) -> Array:
     """Integer tensors: to nearest and saturated, as ONNX's reference does (the operator's text is silent)."""
-    if y.dtype == dtype:
-        return y
+    if y.dtype == dtype or dtype.kind in "cb":
+        return y.astype(dtype, copy=False)
     limits = np.iinfo(dtype)
     return np.clip(np.rint(y), limits.min, limits.max).astype(dtype)
 
 
+def _given(values: Array | None, n: int, what: str) -> Array | None:
+    """None for an absent or empty input. Raises ValueError unless there are n values, finite and not negative."""
+    if values is None or values.size == 0:
+        return None
+    if values.shape != (n,) or not (np.isfinite(values) & (values >= 0)).all():
+        raise ValueError(f"{what} {values.tolist()} for {n} axes: one finite number that is not negative was expected for each")
+    return values
+
+
+def _region(roi: Array | None, n: int) -> list[Fraction]:
+    """Starts and ends of tf_crop_and_resize, in input lengths - 1; the whole axes where none are given. Raises ValueError."""
+    if roi is None or roi.size == 0:
+        return [Fraction(0)] * n + [Fraction(1)] * n
+    if roi.shape != (2 * n,) or not np.isfinite(roi).all():
+        raise ValueError(f"roi {roi.tolist()} for {n} axes: a finite start and end was expected for each")
+    return [Fraction(float(v)) for v in roi]
+
+
+def _common_scale(exact: list[Fraction], policy: str) -> Fraction:
+    if policy not in ("not_larger", "not_smaller"):
+        raise ValueError(f"unknown keep_aspect_ratio_policy {policy!r}")
+    return min(exact) if policy == "not_larger" else max(exact)
+
+
 def _plan(
     x: Array,
-    named: Sequence[int],
+    axes: Sequence[int] | None,
     roi: Array | None,
     scales: Array | None,
     sizes: Array | None,
     coordinates: str,
     policy: str,
-) -> dict[int, Axis]:
-    """The resized axes by number. Raises ValueError unless exactly one of scales and sizes has values."""
-    scales = None if scales is None or scales.size == 0 else scales
-    sizes = None if sizes is None or sizes.size == 0 else sizes
+) -> tuple[dict[int, Axis], list[Fraction]]:
+    """The resized axes by number, and the number that each of their lengths is the rounded value of. Raises ValueError
+    unless exactly one of scales and sizes has values, or where an empty axis is to have elements."""
+    named = list(range(x.ndim)) if axes is None else [axis_in(axis, x.ndim) for axis in axes]
+    scales, sizes = _given(scales, len(named), "scales"), _given(sizes, len(named), "sizes")
     if (scales is None) == (sizes is None):
         raise ValueError("exactly one of scales and sizes must be given")
-    region = [Fraction(0)] * len(named) + [Fraction(1)] * len(named)
-    if coordinates == "tf_crop_and_resize" and roi is not None and roi.size:
-        region = [Fraction(float(v)) for v in roi]
+    region = _region(roi if coordinates == "tf_crop_and_resize" else None, len(named))
     lengths = [x.shape[axis] for axis in named]
     if sizes is not None:
-        resized = [int(n) for n in sizes]
-        exact = [Fraction(n, max(length, 1)) for n, length in zip(resized, lengths, strict=True)]
+        exact = [Fraction(int(n), max(length, 1)) for n, length in zip(sizes, lengths, strict=True)]
+        wide, half = [Fraction(int(n)) for n in sizes], Fraction(0)
         if policy != "stretch":
-            common = min(exact) if policy == "not_larger" else max(exact)
-            exact = [common] * len(exact)
-            resized = [math.floor(common * length + Fraction(1, 2)) for length in lengths]
+            exact = [_common_scale(exact, policy)] * len(exact)
+            wide, half = [exact[0] * length for length in lengths], Fraction(1, 2)
     else:
-        exact = [Fraction(float(s)) for s in np.asarray(scales)]
+        assert scales is not None
+        exact = [Fraction(float(s)) for s in scales]
         spans = [region[len(named) + i] - region[i] for i in range(len(named))]
-        resized = [math.floor(n * span * s) for n, span, s in zip(lengths, spans, exact, strict=True)]
-    return {axis: Axis(lengths[i], resized[i], exact[i], region[i], region[len(named) + i]) for i, axis in enumerate(named)}
+        wide, half = [n * span * s for n, span, s in zip(lengths, spans, exact, strict=True)], Fraction(0)
+    resized = [max(math.floor(w + half), 0) for w in wide]
+    if any(n and not length for n, length in zip(resized, lengths, strict=True)):
+        raise ValueError(f"an empty axis of {x.shape} cannot be resized to {resized}")
+    plan = {axis: Axis(lengths[i], resized[i], exact[i], region[i], region[len(named) + i]) for i, axis in enumerate(named)}
+    return plan, [w + half for w in wide]
+
+
+def _tables(plan: dict[int, Axis], *, coordinates: str, **kernel: Any) -> list[tuple[int, Array, Array]]:
+    """(axis, positions, weights) as `axis_table` gives them of every axis that changes, in the order of resizing."""
+    cropped = coordinates == "tf_crop_and_resize"
+    tables = []
+    # what shrinks goes first, then from the last axis on: fewer elements on the way
+    for number, axis in sorted(plan.items(), key=lambda entry: (entry[1].resized / entry[1].length, -entry[0])):
+        whole = not cropped or (axis.start == 0 and axis.end == 1)
+        if not (whole and axis.scale == 1 and axis.length == axis.resized):
+            tables.append((number, *axis_table(axis, coordinates=coordinates, **kernel)))
+    return tables
+
+
+def interpolation(
+    x: Array,
+    roi: Array | None = None,
+    scales: Array | None = None,
+    sizes: Array | None = None,
+    *,
+    axes: Sequence[int] | None = None,
+    coordinate_transformation_mode: str = "half_pixel",
+    extrapolation_value: float = 0.0,
+    keep_aspect_ratio_policy: str = "stretch",
+    **kernel: Any,
+) -> list[tuple[int, Array, Array]]:
+    """The tables by which `resize` weighs the elements of x along its axes, for a result that is not empty."""
+    plan, _ = _plan(x, axes, roi, scales, sizes, coordinate_transformation_mode, keep_aspect_ratio_policy)
+    return _tables(plan, coordinates=coordinate_transformation_mode, **kernel)
 
 
 def resize(
@@ -199,36 +284,133 @@ def resize(
 ) -> Array:
     """Resize-19 (11, 13, 18 with their attributes): x of any rank, its `axes` resized by `scales` or to `sizes`.
 
-    Output length floor(length·(roi end - roi start)·scale), in exact arithmetic. Integer tensors stay in their type.
+    Output length floor(length·(roi end - roi start)·scale), in exact arithmetic. Integer tensors stay in their type. An
+    axis of scale 1 stays as it is, also with tf_half_pixel_for_nn, whose formula would shift it by half an element.
+    Raises ValueError.
     """
-    named = list(range(x.ndim)) if axes is None else [axis % x.ndim for axis in axes]
-    plan = _plan(x, named, roi, scales, sizes, coordinate_transformation_mode, keep_aspect_ratio_policy)
-    cropped = coordinate_transformation_mode == "tf_crop_and_resize"
+    plan, _ = _plan(x, axes, roi, scales, sizes, coordinate_transformation_mode, keep_aspect_ratio_policy)
+    shape = [plan[i].resized if i in plan else n for i, n in enumerate(x.shape)]
+    if 0 in shape:
+        return np.zeros(shape, x.dtype)
+    tables = _tables(
+        plan,
+        mode=mode,
+        coordinates=coordinate_transformation_mode,
+        nearest_mode=nearest_mode,
+        cubic_coeff_a=cubic_coeff_a,
+        exclude_outside=exclude_outside,
+        antialias=antialias,
+    )
     y = x
-    for number, axis in plan.items():
-        whole = not cropped or (axis.start == 0 and axis.end == 1)
-        if whole and axis.scale == 1 and axis.length == axis.resized:
-            continue
-        position, weights = axis_table(
-            axis,
-            mode=mode,
-            coordinates=coordinate_transformation_mode,
-            nearest_mode=nearest_mode,
-            cubic_coeff_a=cubic_coeff_a,
-            exclude_outside=exclude_outside,
-            antialias=antialias,
-        )
-        y = np.take(y, position[:, 0], axis=number) if mode == "nearest" else _apply(y, number, position, weights)
-    if cropped:
+    for number, position, weights in tables:
+        y = np.take(y, position[:, 0], axis=number) if mode == "nearest" else apply_table(y, number, position, weights)
+    if coordinate_transformation_mode == "tf_crop_and_resize":
         for number, axis in plan.items():
             outside = _outside(axis).reshape(-1, *[1] * (x.ndim - number - 1))
             y = np.where(outside, np.asarray(extrapolation_value).astype(y.dtype), y)
     return _in_type(y, x.dtype)
 
 
+def _is_float32(value: Fraction) -> bool:
+    return Fraction(float(np.float32(float(value)))) == value
+
+
+def _moves(axis: Axis, coordinates: str) -> bool:
+    """Whether float32 may round on the way to the source coordinates: not where output/input is a power of two, whether
+    that is multiplied or divided by, and starts and ends have few bits."""
+    slope, offset = _affine(axis, coordinates)
+    power = all(n & (n - 1) == 0 for n in (abs(slope.numerator), slope.denominator))
+    return not (power and _is_float32(offset) and _is_float32(offset + slope * axis.resized))
+
+
+def _axis_ties(axis: Axis, mode: str, coordinates: str, nearest_mode: str) -> Array:
+    """Mask of the output positions whose source element, or whose being outside, a move of the coordinate changes."""
+    ties = np.zeros(axis.resized, bool)
+    if not _moves(axis, coordinates):
+        return ties
+    numerator, denominator = _coordinates(axis, coordinates)
+    exact = numerator.astype(object)
+    move, denominator = np.abs(exact) + abs(int(exact[0])), denominator * MOVE
+    moved = exact * MOVE - move, exact * MOVE + move
+    if mode == "nearest":
+        low, high = (np.clip(_nearest(m, denominator, nearest_mode), 0, axis.length - 1) for m in moved)
+        ties |= (low != high).astype(bool)
+    if coordinates == "tf_crop_and_resize":
+        low, high = ((m < 0) | (m > (axis.length - 1) * denominator) for m in moved)
+        ties |= (low != high).astype(bool)
+    return ties
+
+
+def _length_moves(wide: Fraction, scale: Fraction) -> bool:
+    """Whether the length, `wide` rounded down, may be another in float32."""
+    step = Fraction(1, MOVE)
+    rounds = not (_is_float32(wide) and _is_float32(scale))
+    return rounds and math.floor(wide * (1 - step)) != math.floor(wide * (1 + step))
+
+
+def resize_ties(
+    x: Array,
+    roi: Array | None = None,
+    scales: Array | None = None,
+    sizes: Array | None = None,
+    *,
+    axes: Sequence[int] | None = None,
+    coordinate_transformation_mode: str = "half_pixel",
+    keep_aspect_ratio_policy: str = "stretch",
+    mode: str = "nearest",
+    nearest_mode: str = "round_prefer_floor",
+    **others: Any,
+) -> Array:
+    """Mask of `resize`'s ties, broadcastable to its result: half-way (or, rounding down or up, whole) coordinates of
+    nearest, ends of the input in tf_crop_and_resize, whole values of integer tensors, which may come out just below.
+
+    What float32 computes without rounding does not move: an axis doubled or halved has no ties. All elements are marked
+    where a length moves: floor(10·0.7f) is 6, and 7 in float32.
+    """
+    plan, wide = _plan(x, axes, roi, scales, sizes, coordinate_transformation_mode, keep_aspect_ratio_policy)
+    fixed = sizes is not None and sizes.size > 0 and keep_aspect_ratio_policy == "stretch"
+    if not fixed and any(_length_moves(w, axis.scale) for w, axis in zip(wide, plan.values(), strict=True)):
+        return np.ones((1,) * x.ndim, bool)
+    ties = np.zeros((1,) * x.ndim, bool)
+    for number, axis in plan.items():
+        if axis.resized and not (axis.scale == 1 and axis.length == axis.resized and axis.start == 0 and axis.end == 1):
+            marked = _axis_ties(axis, mode, coordinate_transformation_mode, nearest_mode)
+            ties = ties | marked.reshape(-1, *[1] * (x.ndim - number - 1))
+    rounding = others.get("antialias") or others.get("exclude_outside")  # weights are divided by their sum
+    rounding = rounding or any(axis.resized and _moves(axis, coordinate_transformation_mode) for axis in plan.values())
+    if mode != "nearest" and x.dtype.kind in "iu" and rounding:
+        given = {"axes": axes, "keep_aspect_ratio_policy": keep_aspect_ratio_policy, "mode": mode, **others}
+        given["coordinate_transformation_mode"] = coordinate_transformation_mode
+        data = x.astype(np.float64)
+        real = resize(data, roi, scales, sizes, **given)
+        ties = ties | (np.abs(real - np.rint(real)) <= np.abs(data).max(initial=0.0) * sum(x.shape) / MOVE)
+    return ties
+
+
+EARLY: dict[str, Any] = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
+"""What Resize-10 and Upsample say about coordinates: nothing. ONNX's example of Upsample, doubled, is this."""
+
+
 def resize_10(x: Array, scales: Array, *, mode: str = "nearest") -> Array:
     """Resize-10 (Upsample-9): x_original = x_resized/scale, rounded down for nearest (the text leaves it open)."""
-    return resize(x, None, scales, mode=mode, coordinate_transformation_mode="asymmetric", nearest_mode="floor")
+    return resize(x, None, scales, mode=mode, **EARLY)
+
+
+def resize_10_open(x: Array, scales: Array, *, mode: str = "nearest") -> Array:
+    """Mask of the elements that version 10 leaves open, broadcastable to the result: those of nearest that lie between two
+    elements along an axis that shrinks. Where an axis grows, ONNX's example repeats each element."""
+    plan, _ = _plan(x, None, None, scales, None, EARLY["coordinate_transformation_mode"], "stretch")
+    marked = np.zeros((1,) * x.ndim, bool)
+    for number, axis in plan.items() if mode == "nearest" else []:
+        if 0 < axis.scale < 1:
+            numerator, denominator = _coordinates(axis, EARLY["coordinate_transformation_mode"])
+            marked = marked | (numerator % denominator != 0).astype(bool).reshape(-1, *[1] * (x.ndim - number - 1))
+    return marked
+
+
+def resize_10_ties(x: Array, scales: Array, *, mode: str = "nearest") -> Array:
+    """Mask of `resize_10`'s ties, as `resize_ties`."""
+    return resize_ties(x, None, scales, mode=mode, **EARLY)
 
 
 def upsample_7(x: Array, *, scales: Sequence[float], mode: str = "nearest") -> Array:
@@ -236,7 +418,21 @@ def upsample_7(x: Array, *, scales: Sequence[float], mode: str = "nearest") -> A
     return resize_10(x, np.asarray(scales, np.float64), mode=mode)
 
 
+def upsample_7_ties(x: Array, *, scales: Sequence[float], mode: str = "nearest") -> Array:
+    """Mask of `upsample_7`'s ties, as `resize_ties`."""
+    return resize_10_ties(x, np.asarray(scales, np.float64), mode=mode)
+
+
+def scales_1(height_scale: float, width_scale: float, mode: str = "nearest") -> dict[str, Any]:
+    """Upsample-1's attributes as Upsample-7 has them."""
+    return {"scales": [1, 1, height_scale, width_scale], "mode": "linear" if mode == "bilinear" else mode}
+
+
 def upsample_1(x: Array, *, height_scale: float, width_scale: float, mode: str = "nearest") -> Array:
     """Upsample-1: x (N, C, H, W), H and W scaled; mode nearest or bilinear."""
-    scales = np.array([1, 1, height_scale, width_scale], np.float64)
-    return resize_10(x, scales, mode="linear" if mode == "bilinear" else mode)
+    return upsample_7(x, **scales_1(height_scale, width_scale, mode))
+
+
+def upsample_1_ties(x: Array, *, height_scale: float, width_scale: float, mode: str = "nearest") -> Array:
+    """Mask of `upsample_1`'s ties, as `resize_ties`."""
+    return upsample_7_ties(x, **scales_1(height_scale, width_scale, mode))

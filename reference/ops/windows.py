@@ -7,6 +7,7 @@ Spatial axes are all axes after batch and channel. Attributes are lists with one
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,7 +19,7 @@ Array = NDArray[Any]
 
 @dataclasses.dataclass(frozen=True)
 class Axis:
-    """The windows along one spatial axis; lengths in elements."""
+    """The windows along one spatial axis; lengths in elements. A negative `begin` leaves elements out."""
 
     size: int
     kernel: int
@@ -32,6 +33,16 @@ class Axis:
     def reach(self) -> int:
         """Elements that the windows span together, padding included."""
         return (self.outputs - 1) * self.stride + (self.kernel - 1) * self.dilation + 1
+
+    def counts(self, low: int = 0, high: int | None = None) -> Array:
+        """How many elements at positions in [low, high), of x unless told otherwise, each window has: (outputs,)."""
+        positions = np.arange(self.outputs)[:, None] * self.stride + np.arange(self.kernel) * self.dilation - self.begin
+        return np.asarray(((positions >= low) & (positions < (self.size if high is None else high))).sum(axis=1))
+
+
+def outer(counts: Sequence[Array]) -> Array:
+    """Products of one number from each axis, float64 of the axes' lengths."""
+    return functools.reduce(np.multiply.outer, counts, np.ones(()))
 
 
 def axes_of(
@@ -64,7 +75,7 @@ def axes_of(
                 begin, end = end, begin
         else:
             free = size + begin + end - extent
-            if free < 0:
+            if free < 0 and (not ceil_mode or free <= -stride):
                 raise ValueError(f"extent {extent} of the kernel exceeds axis {i}, padded {size + begin + end} long")
             outputs = (-(-free // stride) if ceil_mode else free // stride) + 1
             if ceil_mode and (outputs - 1) * stride >= size + begin:
@@ -74,23 +85,32 @@ def axes_of(
 
 
 def padded(x: Array, axes: Sequence[Axis], value: Any = 0) -> Array:
-    """x (..., spatial) with its spatial axes padded by `value` to exactly what the windows span."""
+    """x (..., spatial) with its spatial axes padded by `value` to exactly what the windows span; x itself where it fits."""
     leading = x.ndim - len(axes)
     lengths = [max(a.reach, 0) for a in axes]
-    result: Array = np.full(x.shape[:leading] + tuple(lengths), value, x.dtype)
-    kept: list[Any] = [slice(0, max(min(a.size, n - a.begin), 0)) for a, n in zip(axes, lengths, strict=True)]
-    place: list[Any] = [slice(a.begin, a.begin + k.stop) for a, k in zip(axes, kept, strict=True)]
-    result[(..., *place)] = x[(..., *kept)]
+    kept: list[Any] = [slice(max(-a.begin, 0), max(min(a.size, n - a.begin), 0)) for a, n in zip(axes, lengths, strict=True)]
+    source = x[(..., *kept)]
+    if source.shape[leading:] == tuple(lengths):
+        return source
+    result: Array = np.empty(x.shape[:leading] + tuple(lengths), x.dtype)
+    begins = [max(a.begin, 0) for a in axes]
+    place: list[Any] = [slice(b, b + n) for b, n in zip(begins, source.shape[leading:], strict=True)]
+    for number, inner in enumerate(place):
+        before = (slice(None),) * (leading + number)
+        result[(*before, slice(inner.start))] = value
+        result[(*before, slice(inner.stop, None))] = value
+    result[(..., *place)] = source
     return result
 
 
 def windows(x: Array, axes: Sequence[Axis], value: Any = 0) -> Array:
     """Read-only view (..., outputs of every axis, kernel of every axis) of the padded x (..., spatial)."""
     n = len(axes)
+    leading = x.shape[: x.ndim - n]
+    if any(a.outputs < 1 for a in axes):
+        return np.empty((*leading, *[a.outputs for a in axes], *[a.kernel for a in axes]), x.dtype)
     full = padded(x, axes, value)
     extents = tuple((a.kernel - 1) * a.dilation + 1 for a in axes)
-    if 0 in full.shape[full.ndim - n :]:
-        return np.empty((*full.shape[: full.ndim - n], *[a.outputs for a in axes], *[a.kernel for a in axes]), x.dtype)
-    view = np.lib.stride_tricks.sliding_window_view(full, extents, axis=tuple(range(full.ndim - n, full.ndim)))
+    view = np.lib.stride_tricks.sliding_window_view(full, extents, axis=tuple(range(len(leading), full.ndim)))
     steps: list[Any] = [slice(None, None, a.stride) for a in axes] + [slice(None, None, a.dilation) for a in axes]
     return view[(..., *steps)]

@@ -8,15 +8,17 @@ from collections.abc import Mapping
 import numpy as np
 import onnx
 
-from reference import dtypes
-from reference.verify import integers, modes, open
+from reference import dtypes, marks
+from reference.node import Array, Node
+from reference.verify import integers, modes
 from reference.verify.arithmetic import DEFAULT, LADDER, RUNGS, Arithmetic
 from reference.verify.compare import Expected, TensorVerdict, compare, fits
-from reference.verify.node import Array, Node, Setting
+from reference.verify.setting import Setting
 
 __all__ = ["DEFAULT", "RUNGS", "Arithmetic", "TensorVerdict", "verify"]
 
 ORDER = tuple(RUNGS)
+WIDE = ("float64", "float32", "float16", "bfloat16")
 
 
 def verify(
@@ -33,8 +35,10 @@ def verify(
     node = Node.of(model, feeds)
     names = [v.name for v in model.graph.output]
     dtype = _main_type(node)
-    default = DEFAULT.get(dtype, "fp32")
-    setting = Setting(RUNGS[(precision or {}).get(dtype, default)], dtype)
+    single = dtype == "float64" and modes.is_single(node)
+    default = "fp32" if single else DEFAULT.get(dtype, "fp32")
+    arithmetic = RUNGS[(precision or {}).get(dtype, default)]
+    setting = Setting(max(arithmetic, RUNGS[default], key=_exactness) if single else arithmetic, dtype)
     reduced = _exactness(setting.arithmetic) > _exactness(RUNGS[default])
     verdicts = []
     for expected, name in zip(_expectations(node, names, setting), names, strict=True):
@@ -46,7 +50,7 @@ def verify(
             verdict = dataclasses.replace(verdict, status="pass_reduced")
         if verdict.status == "mismatch" and node.operator not in modes.SIGNED_ZERO:
             verdict = _with_flushed_operands(verdict, node, names, outputs[name], setting)
-        if verdict.status == "mismatch" and node.operator in ("Cast", "CastLike") and dtypes.is_float(expected.dtype):
+        if verdict.status == "mismatch" and node.operator in ("Cast", "CastLike") and expected.dtype in WIDE:
             verdict = _with_another_rounding(verdict, expected, node, outputs[name])
         if node.operator in modes.INTERVALS and expected.interval is not None and fits(expected, outputs[name]):
             verdict = _requantised(verdict, node, outputs[name])
@@ -73,13 +77,15 @@ def _expectations(node: Node, names: list[str], setting: Setting) -> list[Expect
     if node.operator in modes.BOUNDS and dtypes.is_float(setting.dtype):
         with np.errstate(all="ignore"):
             bounds = modes.BOUNDS[node.operator](node, setting)
-    rule = open.RULES.get(node.operator)
-    undecided = rule(node) if rule else None
     result = []
     for i, (name, value, dtype) in enumerate(zip(names, node.results, node.output_types, strict=True)):
+        undecided = marks.left_open(node, i)
+        if node.operator in modes.WITHOUT_BOUND:
+            result.append(Expected(name, value, np.nan, dtype, open=undecided))
+            continue
         requantised = i == 0 and node.operator in modes.INTERVALS and dtypes.is_integer(dtype)
         interval = integers.interval(node, setting) if requantised else None
-        if dtypes.is_integer(dtype) and node.operator in modes.ROUNDED_INTEGERS:
+        if dtypes.is_integer(dtype) and modes.rounds_integers(node):
             interval = integers.neighbours(node)
             if interval is None:
                 result.append(Expected(name, value, 1.0, dtype, open=undecided))
@@ -139,7 +145,8 @@ def _with_fitting_rung(verdict: TensorVerdict, node: Node, names: list[str], got
 
 
 def _with_another_rounding(verdict: TensorVerdict, expected: Expected, node: Node, got: Array) -> TensorVerdict:
-    """Cast to a narrower type may give either neighbour: ONNX does not say how it rounds (onnx issue 3876)."""
+    """Cast to a narrower type may give either neighbour: ONNX does not say how it rounds (onnx issue 3876), but to float8 and
+    less."""
     real = node.real(0)
     step = dtypes.quantum(real, expected.dtype)
     found = compare(dataclasses.replace(expected, value=real, bound=step * (1 - 2.0**-20)), got)

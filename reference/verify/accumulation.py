@@ -1,16 +1,19 @@
 """ACCUM tier 1: the hard bound of a sum of products, element by element.
 
 E = γ_d·B + (2u_in + u_in²)·B·(1 + γ_d), with B = Σ|products| and d the number of roundings an element may meet: its number of
-terms K, one more for a bias, three more for a mean's division (Higham, Accuracy and Stability, 2nd ed., ch. 3–4). B and K come
-from the operator itself, applied to magnitudes and to ones, so that border pixels have fewer terms.
+terms K, one more for a bias, three more for a mean's division (Higham, Accuracy and Stability, 2nd ed., ch. 3–4). B and K are
+`reference.magnitudes`, so that border pixels have fewer terms.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from reference import magnitudes
 from reference.dtypes import FLOATS
-from reference.verify.node import Array, Node, Setting
+from reference.magnitudes import Magnitudes
+from reference.node import Array, Node
+from reference.verify.setting import Setting
 
 
 def _absolute(x: Array | None) -> Array | None:
@@ -46,12 +49,17 @@ def _bound(magnitude: Array, roundings: Array | float, setting: Setting, factors
     return np.where(magnitude * (1 + np.minimum(gamma, 1.0)) > FLOATS[setting.arithmetic.compute].largest, np.inf, e)
 
 
+def _magnitudes(node: Node) -> Magnitudes:
+    found = magnitudes.of(node)
+    assert found is not None
+    return found
+
+
 def products(node: Node, setting: Setting) -> list[Array]:
     """Conv, ConvTranspose, MatMul: two operands and an optional bias as third input."""
-    x, w, *bias = node.inputs
-    magnitude = node.again([_absolute(x), _absolute(w), *(_absolute(b) for b in bias)])[0]
-    terms = node.again([_ones(x), _ones(w)])[0]
-    bound = _bound(magnitude, terms + len(bias), setting, integral=_integral(node.inputs))
+    x, w = node.inputs[:2]
+    sizes = _magnitudes(node)
+    bound = _bound(sizes.B, sizes.terms, setting, integral=_integral(node.inputs))
     if setting.eta_in:
         others = node.again([_ones(x), _absolute(w)])[0] + node.again([_absolute(x), _ones(w)])[0]
         bound = np.where(bound == 0, 0.0, bound + setting.eta_in * (others + 1))
@@ -60,46 +68,36 @@ def products(node: Node, setting: Setting) -> list[Array]:
 
 def gemm(node: Node, setting: Setting) -> list[Array]:
     """Gemm: alpha and beta cost a rounding each, and the attributes' own rounding to the tensor's type another."""
-    a, b, *c = node.inputs
-    scale = {name: abs(node.attribute(name, 1.0)) for name in ("alpha", "beta")}
-    magnitude = node.again([_absolute(a), _absolute(b), *(_absolute(x) for x in c)], **scale)[0]
-    terms = node.again([_ones(a), _ones(b)], alpha=1.0, beta=1.0)[0]
-    plain = set(scale.values()) <= {1.0, 0.0}
-    held = 0.0 if plain else 2 * setting.u_attribute * magnitude
-    return [_bound(magnitude, terms + len(c) + 4, setting, integral=plain and _integral(node.inputs)) + held]
+    sizes = _magnitudes(node)
+    plain = all(abs(node.attribute(name, 1.0)) in (1.0, 0.0) for name in ("alpha", "beta"))
+    held = 0.0 if plain else 2 * setting.u_attribute * sizes.B
+    return [_bound(sizes.B, sizes.terms + 4, setting, integral=plain and _integral(node.inputs)) + held]
 
 
 def einsum(node: Node, setting: Setting) -> list[Array]:
     """Einsum: products of n operands have n − 1 roundings more."""
-    magnitude = node.again([_absolute(x) for x in node.inputs])[0]
-    terms = node.again([_ones(x) for x in node.inputs])[0]
-    return [_bound(magnitude, terms + len(node.inputs), setting, len(node.inputs), integral=_integral(node.inputs))]
+    sizes = _magnitudes(node)
+    n = len(node.inputs)
+    return [_bound(sizes.B, sizes.terms + n, setting, n, integral=_integral(node.inputs))]
 
 
 def sums(node: Node, setting: Setting) -> list[Array]:
     """ReduceSum, ReduceL1, Sum, CumSum: the terms are the inputs themselves (later inputs are axes, except for Sum)."""
+    sizes = _magnitudes(node)
     data = node.inputs if node.operator == "Sum" else node.inputs[:1]
-    rest = node.inputs[len(data) :]
-    magnitude = node.again([*(_absolute(x) for x in data), *rest])[0]
-    terms = node.again([*(_ones(x) for x in data), *rest])[0]
-    return [_bound(magnitude, terms, setting, 1, integral=_integral(data))]
+    return [_bound(sizes.B, sizes.terms, setting, 1, integral=_integral(data))]
 
 
 def sum_of_squares(node: Node, setting: Setting) -> list[Array]:
-    """ReduceSumSquare: the result on finite elements is its own magnitude."""
-    x, *axes = node.inputs
-    terms = node.again([_ones(x), *axes])[0]
-    magnitude = node.again([_absolute(x), *axes])[0]
-    return [_bound(magnitude, terms + 1, setting, integral=_integral((x,)))]
+    """ReduceSumSquare: each square has a rounding of its own."""
+    sizes = _magnitudes(node)
+    return [_bound(sizes.B, sizes.terms + 1, setting, integral=_integral(node.inputs[:1]))]
 
 
 def means(node: Node, setting: Setting) -> list[Array]:
     """ReduceMean, Mean, AveragePool, GlobalAveragePool: a sum, then a division (or a product with a rounded reciprocal)."""
-    data = node.inputs if node.operator == "Mean" else node.inputs[:1]
-    rest = node.inputs[len(data) :]
-    magnitude = node.again([*(_absolute(x) for x in data), *rest])[0]
-    window = _window(node)
-    sums = _bound(magnitude * window, window + 3, setting, 1)
+    sizes, window = _magnitudes(node), _window(node)
+    sums = _bound(sizes.B * window, sizes.terms + 3, setting, 1)
     return [np.where(np.isinf(sums), np.inf, sums / window)]
 
 
@@ -119,7 +117,8 @@ def products_of_many(node: Node, setting: Setting) -> list[Array]:
     x, *axes = node.inputs
     assert x is not None
     n = x.size / max(1, node.results[0].size)
-    bound = np.abs(node.results[0]) * ((1 + setting.u) ** n * (1 + setting.u_in) ** n - 1) + setting.eta
+    relative = np.expm1(n * (np.log1p(setting.u) + np.log1p(setting.u_in)))  # 1 + u itself is 1 in float64
+    bound = np.abs(node.results[0]) * relative + setting.eta
     # A partial product between the products of all large and of all small factors: does one leave the format's range?
     form = FLOATS[setting.arithmetic.compute]
     size = np.where(x == 0, 1.0, np.abs(x))
@@ -133,8 +132,8 @@ def scattered(node: Node, setting: Setting) -> list[Array]:
     reduction = node.attribute("reduction", "none")
     if reduction not in ("add", "mul"):
         return [np.zeros(node.results[0].shape)]
-    met = node.again([np.zeros_like(data), indices, _ones(updates)], reduction="add")[0]
     if reduction == "add":
-        magnitude = node.again([_absolute(data), indices, _absolute(updates)])[0]
-        return [np.where(met == 0, 0.0, _bound(magnitude, met, setting, 1))]
-    return [np.abs(node.results[0]) * ((1 + setting.u) ** met * (1 + setting.u_in) ** (met + 1) - 1)]
+        sizes = _magnitudes(node)
+        return [np.where(sizes.terms == 1, 0.0, _bound(sizes.B, sizes.terms - 1, setting, 1))]
+    met = node.again([np.zeros_like(data), indices, _ones(updates)], reduction="add")[0]
+    return [np.abs(node.results[0]) * np.expm1(met * np.log1p(setting.u) + (met + 1) * np.log1p(setting.u_in))]

@@ -101,14 +101,21 @@ def _exact(expected: Expected, got: Array) -> tuple[Array, Array]:
     reference = expected.value
     if not dtypes.is_integer(expected.dtype):
         wrong = np.asarray(got != reference)
+        if expected.dtype.startswith("complex"):
+            wrong = _differ(got.real, reference.real) | _differ(got.imag, reference.imag)
         return wrong, wrong.astype(np.float64)
     wide = object if got.dtype.itemsize == 8 else np.int64  # differences of 64-bit integers need Python's
-    error = np.abs(got.astype(wide) - reference.astype(wide)).astype(np.float64)
+    error = np.asarray(np.abs(got.astype(wide) - reference.astype(wide)), np.float64)
     if expected.interval is not None:
         low, high = expected.interval
         y = got.astype(np.float64)
         return np.asarray((y < low) | (y > high)), error
     return np.asarray(error > expected.bound), error
+
+
+def _differ(a: Array, b: Array) -> Array:
+    """Where real parts differ; NaN equals NaN."""
+    return np.asarray((a != b) & ~(np.isnan(a) & np.isnan(b)))
 
 
 def _verdict(expected: Expected, got: Array, wrong: Array, ratio: Array, error: Array, undecided: Array) -> TensorVerdict:

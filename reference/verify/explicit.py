@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from reference import ingredients
 from reference.dtypes import FLOATS, is_float, quantum
+from reference.node import Array, Node
 from reference.verify.functions import ULPS, conversion
-from reference.verify.node import Array, Node, Setting
+from reference.verify.setting import Setting
 
 K_T = 3.0
 
@@ -113,59 +115,39 @@ def hard_swish(node: Node, setting: Setting) -> list[Array]:
 def gelu(node: Node, setting: Setting) -> list[Array]:
     """Gelu by erf or by the tanh approximation, as the attribute says."""
     u, x, y = setting.u, node.real(0), node.results[0]
+    inside = ingredients.of(node)
+    z, f = inside["argument"], inside["function"]
     if node.attribute("approximate", "none") == "tanh":
-        z = np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)
-        t = np.tanh(z)
-        inner = 2 * _c("Tanh", setting) * u * np.abs(t) + 6 * u * np.abs(z) * (1 - t * t) + u * (1 + np.abs(t))
+        inner = 2 * _c("Tanh", setting) * u * np.abs(f) + 6 * u * np.abs(z) * (1 - f * f) + u * (1 + np.abs(f))
     else:
-        z = x / np.sqrt(2)
-        e = np.where(x == 0, 0.0, 2 * y / np.where(x == 0, 1.0, x) - 1)
         slope = 2 / np.sqrt(np.pi) * np.exp(-z * z)
-        inner = 2 * _c("Erf", setting) * u * np.abs(e) + 2 * u * np.abs(z) * slope + u * (1 + np.abs(e))
+        inner = 2 * _c("Erf", setting) * u * np.abs(f) + 2 * u * np.abs(z) * slope + u * (1 + np.abs(f))
     with np.errstate(invalid="ignore"):
         error = np.abs(x) / 2 * inner + 3 * u * np.abs(y)
     return _with_conversion(node, setting, np.nan_to_num(error, nan=0.0, posinf=np.inf))
 
 
-def _flattened(node: Node, x: Array) -> tuple[Array, tuple[int, ...]]:
-    """x viewed with the softmax along the last axis (opset below 13 flattens from `axis` on), and the shape to go back."""
-    axis = int(node.attribute("axis", -1 if node.version >= 13 else 1))
-    if node.version >= 13:
-        moved = np.moveaxis(x, axis, -1)
-        return moved, moved.shape
-    axis %= max(1, x.ndim)
-    return x.reshape(int(np.prod(x.shape[:axis])), -1), x.shape
-
-
-def _unflattened(node: Node, e: Array, shape: tuple[int, ...]) -> Array:
-    if node.version >= 13:
-        return np.moveaxis(e, -1, int(node.attribute("axis", -1)))
-    return e.reshape(shape)
-
-
 def softmax(node: Node, setting: Setting) -> list[Array]:
     """Softmax and LogSoftmax with the maximum subtracted, in one pass (online) or two."""
-    u = setting.u
-    x, shape = _flattened(node, node.real(0))
+    u, x = setting.u, node.real(0)
     if x.size == 0:
         return [np.zeros(node.results[0].shape)]
-    n = x.shape[-1]
+    axes = ingredients.softmax_axes(node)
+    n = float(np.prod([x.shape[a] for a in axes]))
+    inside = ingredients.of(node)
+    m, t, s, p = (inside[name] for name in ("maximum", "shifted", "sum", "probability"))
     with np.errstate(all="ignore"):
-        m = x.max(-1, keepdims=True)
-        t = x - m
         h = (K_T * np.abs(t) + 2 * _c("Exp", setting)) * u + 2 * setting.u_in * np.maximum(np.abs(x), np.abs(m))
-        e = np.exp(t)
-        s = e.sum(-1, keepdims=True)
-        p = e / s
-        spread = (p * np.where(p == 0, 0.0, h)).sum(-1, keepdims=True)
-        common = spread + setting.gamma(n) + (2 * _c("Exp", setting) + 1) * (1 + np.log(n)) * u
+        spread = (p * np.where(p == 0, 0.0, h)).sum(axes, keepdims=True)
+        least = max(setting.eta, _c("Exp", setting) * FLOATS[setting.arithmetic.compute].smallest_subnormal)  # exp underflows
+        common = spread + setting.gamma(n) + (2 * _c("Exp", setting) + 1) * (1 + np.log(n)) * u + n * least
         if node.operator == "Softmax":
-            bound = p * (np.where(p == 0, 0.0, h) + common + (2 * _root(setting) + 2) * u)
+            bound = p * (np.where(p == 0, 0.0, h) + common + (2 * _root(setting) + 2) * u) + least / s
         else:
             y = t - np.log(s)
             bound = u * (np.abs(t) + np.abs(y)) + common + 2 * _c("Log", setting) * u * np.abs(np.log(s))
             bound = bound + u * (np.abs(x) + np.abs(m + np.log(s))) + 2 * setting.u_in * np.maximum(np.abs(x), np.abs(m))
-    return [np.nan_to_num(_unflattened(node, bound, shape), nan=0.0, posinf=np.inf)]
+    return [np.nan_to_num(bound, nan=0.0, posinf=np.inf)]
 
 
 def _normalised(
@@ -178,14 +160,15 @@ def _normalised(
     *,
     centred: bool = True,
 ) -> Array:
-    """Bound of gain·(x − μ)/√(V + ε) + shift with moments over `axes`, in one pass or two; infinite where Σx² overflows."""
+    """Bound of gain·(x − μ)/√(V + ε) + shift with moments over `axes`, in one pass or two; infinite where Σx² overflows, and
+    where one pass loses all digits of V + ε."""
     u, c_r = setting.u, _root(setting)
-    n = float(np.prod([x.shape[a] for a in axes]))
-    a = setting.gamma(n) + setting.u_in
-    mean = x.mean(axes, keepdims=True) if centred else np.zeros_like(x.mean(axes, keepdims=True))
-    d_mean = (a + 2 * u) * np.abs(x).mean(axes, keepdims=True) if centred else np.zeros_like(mean)
+    inside = ingredients.moments(x, axes)
+    a = setting.gamma(inside["terms"]) + setting.u_in
+    mean = inside["mean"] if centred else np.zeros_like(inside["mean"])
+    d_mean = (a + 2 * u) * inside["mean_magnitude"] if centred else np.zeros_like(mean)
     d = x - mean
-    v = (d * d).mean(axes, keepdims=True)
+    v = inside["variance"] if centred else inside["mean_square"]
     d_v = (a + 6 * u) * v + d_mean**2 + 2 * setting.u_in * v + 2 * setting.eta_in * np.sqrt(v)
     if centred:
         d_v = d_v + (a + 4 * u) * (v + mean**2) + 2 * np.abs(mean) * d_mean
@@ -202,8 +185,9 @@ def _normalised(
         core = core + 2 * u * scaled + u * np.abs(y) + u * (np.abs(y) + scaled) + 2 * setting.u_in * (scaled + np.abs(y))
         finite = np.where(np.isfinite(x), x, 0.0)
         overflows = (finite * finite).sum(axes, keepdims=True) > FLOATS[setting.arithmetic.compute].largest
+        cancels = centred and 4 * u * (v + mean**2) > v + epsilon  # a mean of squares less a square may be −ε
     core = np.nan_to_num(np.asarray(core), nan=0.0, posinf=np.inf)
-    return np.where(overflows, np.inf, core)
+    return np.where(overflows | cancels, np.inf, core)
 
 
 def layer_normalization(node: Node, setting: Setting) -> list[Array]:
@@ -216,11 +200,11 @@ def layer_normalization(node: Node, setting: Setting) -> list[Array]:
     bounds = [_normalised(x, axes, gain, epsilon, y, setting, centred=centred)]
     u, n = setting.u, float(np.prod([x.shape[a] for a in axes]))
     if len(node.results) > 1:
-        bounds.append((setting.gamma(n) + 2 * u + setting.u_in) * np.abs(x).mean(axes, keepdims=True))
+        bounds.append((setting.gamma(n) + 2 * u + setting.u_in) * ingredients.moments(x, axes)["mean_magnitude"])
     if len(node.results) > 2:
         unit = np.ones_like(x)
         whole = _normalised(x, axes, unit, epsilon, unit, setting)
-        bounds.append(np.abs(node.results[2]) * whole.max(axes, keepdims=True))
+        bounds.append(np.abs(node.results[2]) * whole.max(axes, keepdims=True, initial=0.0))
     return bounds
 
 
@@ -250,12 +234,20 @@ def mean_variance_normalization(node: Node, setting: Setting) -> list[Array]:
     return [_normalised(x, axes, np.ones(()), 1e-18, y, setting)]
 
 
+def _by_channel(parameter: Array, rank: int) -> Array:
+    """(C) along axis 1 of a tensor of that rank; C is 1 for one axis."""
+    return parameter.reshape(1, -1, *[1] * (rank - 2)) if rank > 1 else parameter
+
+
 def batch_normalization(node: Node, setting: Setting) -> list[Array]:
     """Inference: (x − μ)·g/√(V + ε) + b as it stands, or folded into a·x + c."""
     x = node.real(0)
-    if node.attribute("training_mode", 0):
+    if not node.attribute("spatial", 1):
+        return [np.full(r.shape, np.nan) for r in node.results]  # opset below 9: no bound for parameters of each element
+    before_14 = len(node.results) > 1 or (node.version < 7 and not node.attribute("is_test", 0))
+    if node.attribute("training_mode", 0) if node.version >= 14 else before_14:
         return _batch_training(node, x, setting)
-    gain, shift, mean, variance = (node.real(i).reshape(1, -1, *[1] * max(0, x.ndim - 2)) for i in range(1, 5))
+    gain, shift, mean, variance = (_by_channel(node.real(i), x.ndim) for i in range(1, 5))
     a = gain / np.sqrt(variance + float(node.attribute("epsilon", 1e-5)))
     size = np.abs(a * x) + np.abs(a * mean) + np.abs(shift)
     size = np.where(np.isfinite(size), size, 0.0)
@@ -265,15 +257,15 @@ def batch_normalization(node: Node, setting: Setting) -> list[Array]:
 def _batch_training(node: Node, x: Array, setting: Setting) -> list[Array]:
     """BatchNormalization-15 with training_mode: moments of the batch, and running means of both."""
     u, axes, y = setting.u, (0, *range(2, x.ndim)), node.results[0]
-    gain = node.real(1).reshape(1, -1, *[1] * (x.ndim - 2))
+    gain, inside = _by_channel(node.real(1), x.ndim), ingredients.moments(x, axes)
     bounds = [_normalised(x, axes, gain, float(node.attribute("epsilon", 1e-5)), y, setting)]
     new = 1 - float(node.attribute("momentum", 0.9))
-    n = x.size / x.shape[1]
-    relative = setting.gamma(n) + 10 * u + 3 * setting.u_in
-    sizes = (np.abs(x).mean(axes), x.var(axes) + np.abs(x).mean(axes) ** 2)
+    relative = setting.gamma(inside["terms"]) + 10 * u + 3 * setting.u_in
+    magnitude, variance = (inside[name].reshape(-1) for name in ("mean_magnitude", "variance"))
+    sizes = magnitude, variance + magnitude**2
     for old, size in zip((node.real(3), node.real(4)), sizes, strict=True):
         bounds.append(relative * (abs(1 - new) * np.abs(old) + abs(new) * size))
-    return bounds
+    return [*bounds, *(relative * size for size in sizes)]  # below version 14: the saved moments too
 
 
 def lp_normalization(node: Node, setting: Setting) -> list[Array]:
@@ -333,12 +325,18 @@ def log_sum_exp(node: Node, setting: Setting) -> list[Array]:
 
 
 def lp_pool(node: Node, setting: Setting) -> list[Array]:
-    """LpPool and GlobalLpPool: (Σ|x|^p)^(1/p); p = 1 and 2 are sums and roots, others go through pow."""
-    p = int(node.attribute("p", 2))
+    """LpPool and GlobalLpPool: (Σ|x|^p)^(1/p); p = 1 and 2 are sums and roots, others go through pow. Powers that underflow
+    lose digits on the way; where they overflow, the result is open."""
+    p, y = float(node.attribute("p", 2)), np.abs(node.results[0])
     window = float(np.prod(node.attribute("kernel_shape", [_reduced(node)])))
-    power = (2 * _c("Pow", setting) * 2 if p > 2 else 4 * _root(setting)) * setting.u
+    power = (2 * _c("Pow", setting) * 2 if p not in (1, 2) else 4 * _root(setting)) * setting.u
     relative = (setting.gamma(window + 1) + p * setting.u_in) / p + power + 2 * setting.u
-    return [relative * np.abs(node.results[0])]
+    if p == 1:
+        return [relative * y]
+    total = y**p
+    lost = window * setting.eta
+    moved = (total + lost) ** (1 / p) - np.maximum(total - lost, 0.0) ** (1 / p)
+    return [np.where(total > FLOATS[setting.arithmetic.compute].largest, np.inf, relative * y + moved)]
 
 
 def resize(node: Node, setting: Setting) -> list[Array]:

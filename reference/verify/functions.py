@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from reference.dtypes import quantum
-from reference.verify.node import Array, Node, Setting
+from reference.dtypes import FLOATS, quantum
+from reference.node import Array, Node
+from reference.ops import quantization
+from reference.verify.setting import Setting
 
 ULPS: dict[str, tuple[float, float]] = {
     "Acos": (4, 2),
@@ -75,6 +77,8 @@ def conversion(node: Node, setting: Setting) -> Array:
 
 
 def quotient(node: Node, setting: Setting) -> list[Array]:
-    """QuantizeLinear to a floating-point type: x/scale in the unit, then the rounding to that type."""
-    y = node.results[0]
-    return [ULPS["Div"][setting.half] * quantum(y, setting.arithmetic.compute) + 2 * setting.u_in * np.abs(y)]
+    """QuantizeLinear to a floating-point type: x/scale in the unit, or in a type that the node names for it (both operands and
+    the quotient are rounded to that), then the rounding to that type."""
+    y, named = node.results[0], quantization.division_type(node.attribute("precision", 0), node.types)
+    inside = 3 * FLOATS[named].unit_roundoff if named else 0.0
+    return [ULPS["Div"][setting.half] * quantum(y, setting.arithmetic.compute) + (2 * setting.u_in + inside) * np.abs(y)]

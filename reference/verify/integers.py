@@ -10,8 +10,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from reference import dtypes
+from reference.node import Array, Node
 from reference.ops import quantization
-from reference.verify.node import Array, Node, Setting
+from reference.verify.setting import Setting
 
 U_REQUANTISE = 2.0**-24
 REAL: dict[str, Callable[..., Array]] = {
@@ -33,7 +35,7 @@ def delta_needed(node: Node, got: Array) -> float:
     low, high = _range(node.output_types[0])
     y = got.astype(np.float64)
     distance = np.abs(y - np.clip(real, low, high)) - 0.5
-    distance = np.where(np.isfinite(real), distance, 0.0)
+    distance = np.where(np.isnan(real), 0.0, distance)
     return float(max(0.0, distance.max(initial=0.0)))
 
 
@@ -42,8 +44,10 @@ def interval(node: Node, setting: Setting) -> tuple[Array, Array]:
     real = np.asarray(REAL[node.operator](*node.inputs, **node.attributes), np.float64)
     size = np.abs(real) + _zero_point(node)  # ≥ R
     with np.errstate(invalid="ignore"):
-        e = 0.5 + (4 * size + np.abs(real)) * _u(setting) + 2 * setting.u_in * size + setting.eta_in
+        e = 0.5 + (4 * size + np.abs(real)) * _u(node, setting) + 2 * setting.u_in * size + setting.eta_in
         low, high = np.ceil(real - e), np.floor(real + e)
+    result = node.results[0].astype(np.float64)  # infinities have no e, and operands may overflow in the division's type
+    low, high = np.fmin(low, result), np.fmax(high, result)
     info = _range(node.output_types[0])
     return np.clip(low, *info), np.clip(high, *info)
 
@@ -68,9 +72,10 @@ def _zero_point(node: Node) -> float:
     return float(np.abs(node.real(index)).max(initial=0.0)) if node.given(index) else 0.0
 
 
-def _u(setting: Setting) -> float:
-    """Roundoff of requantisation: single precision, or the unit's if that is coarser."""
-    return max(U_REQUANTISE, setting.u)
+def _u(node: Node, setting: Setting) -> float:
+    """Roundoff of requantisation: single precision, or if they are coarser the unit's and that of the division."""
+    named = quantization.division_type(node.attribute("precision", 0), node.types) if node.operator == "QuantizeLinear" else None
+    return max(U_REQUANTISE, setting.u, dtypes.FLOATS[named].unit_roundoff if named else 0.0)
 
 
 def _range(name: str) -> tuple[float, float]:
@@ -80,5 +85,5 @@ def _range(name: str) -> tuple[float, float]:
 
 def scale(node: Node, setting: Setting) -> list[Array]:
     """DynamicQuantizeLinear's second output, a division of a difference; the integers are judged by their interval."""
-    relative = 4 * _u(setting) + 2 * setting.u_in
+    relative = 4 * _u(node, setting) + 2 * setting.u_in
     return [np.zeros(r.shape) if i != 1 else relative * np.abs(r) for i, r in enumerate(node.results)]

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from reference.node import Array, Node
 from reference.verify import accumulation, explicit, functions, integers
-from reference.verify.node import Array, Node, Setting
+from reference.verify.setting import Setting
 
 Bound = Callable[[Node, Setting], list[Array]]
 
@@ -16,6 +17,7 @@ EXACT = frozenset(
         "And",
         "ArgMax",
         "ArgMin",
+        "BitCast",
         "BitShift",
         "BitwiseAnd",
         "BitwiseNot",
@@ -24,12 +26,16 @@ EXACT = frozenset(
         "Cast",
         "CastLike",
         "Ceil",
+        "CenterCropPad",
         "Clip",
         "Compress",
         "Concat",
+        "ConcatFromSequence",
+        "Constant",
         "ConstantOfShape",
         "ConvInteger",
         "DepthToSpace",
+        "Dropout",
         "Equal",
         "Expand",
         "EyeLike",
@@ -43,6 +49,7 @@ EXACT = frozenset(
         "GreaterOrEqual",
         "Hardmax",
         "Identity",
+        "ImageDecoder",
         "IsInf",
         "IsNaN",
         "Less",
@@ -50,33 +57,52 @@ EXACT = frozenset(
         "MatMulInteger",
         "Max",
         "MaxPool",
+        "MaxRoiPool",
+        "MaxUnpool",
         "Min",
         "Mod",
         "Neg",
+        "NonMaxSuppression",
         "NonZero",
         "Not",
         "OneHot",
+        "Optional",
+        "OptionalGetElement",
+        "OptionalHasElement",
         "Or",
         "Pad",
         "ReduceMax",
         "ReduceMin",
+        "RegexFullMatch",
         "Relu",
         "Reshape",
         "ReverseSequence",
         "Round",
         "Scatter",
+        "SequenceAt",
+        "SequenceConstruct",
+        "SequenceEmpty",
+        "SequenceErase",
+        "SequenceInsert",
+        "SequenceLength",
         "Shape",
         "Sign",
         "Size",
         "Slice",
         "SpaceToDepth",
         "Split",
+        "SplitToSequence",
         "Squeeze",
+        "StringConcat",
+        "StringNormalizer",
+        "StringSplit",
+        "TensorScatter",
         "ThresholdedRelu",
         "Tile",
         "TopK",
         "Transpose",
         "Trilu",
+        "Unique",
         "Unsqueeze",
         "Where",
         "Xor",
@@ -146,7 +172,89 @@ OVERFLOWING = frozenset(
 ROUNDED_INTEGERS = frozenset(["Mean", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMean", "Shrink"])
 """Operators whose exact result on integers may be none; ONNX does not say how it is rounded, so both neighbours are right."""
 
+INTERPOLATES = {"GridSample": "linear", "Resize": "nearest", "Upsample": "nearest"}
+"""Operators that round what they interpolate between integers in the same way → the default of their `mode`."""
+
+
+def rounds_integers(node: Node) -> bool:
+    """Whether both neighbours of the exact result are right for integers, as where an operator interpolates."""
+    default = INTERPOLATES.get(node.operator)
+    return node.operator in ROUNDED_INTEGERS or (default is not None and node.attribute("mode", default) != "nearest")
+
+
+STAGED = {"GroupNormalization": 21, "LayerNormalization": 17, "RMSNormalization": 23}
+"""Operators whose moments are computed in the type that the attribute stash_type names → the version that has it."""
+
+
+def is_single(node: Node) -> bool:
+    """Whether the operator asks for float32 whatever the type of its tensors."""
+    return node.version >= STAGED.get(node.operator, 99) and node.attribute("stash_type", 1) == 1
+
+
 INTERVALS = frozenset(integers.REAL)
+
+WITHOUT_BOUND = frozenset(
+    [
+        "AffineGrid",
+        "Attention",
+        "Bernoulli",
+        "BiasGelu",
+        "BlackmanWindow",
+        "CausalConvWithState",
+        "Col2Im",
+        "CumProd",
+        "DFT",
+        "DeformConv",
+        "Det",
+        "DynamicQuantizeMatMul",
+        "FastGelu",
+        "FusedConv",
+        "FusedMatMul",
+        "GRU",
+        "GridSample",
+        "GroupQueryAttention",
+        "HammingWindow",
+        "HannWindow",
+        "If",
+        "LSTM",
+        "LinearAttention",
+        "Loop",
+        "MatMulIntegerToFloat",
+        "MatMulNBits",
+        "MelWeightMatrix",
+        "MultiHeadAttention",
+        "Multinomial",
+        "NegativeLogLikelihoodLoss",
+        "QGemm",
+        "QLinearAdd",
+        "QLinearAveragePool",
+        "QLinearConcat",
+        "QLinearGlobalAveragePool",
+        "QLinearLeakyRelu",
+        "QLinearMul",
+        "QLinearSigmoid",
+        "QLinearSoftmax",
+        "QuickGelu",
+        "RNN",
+        "RandomNormal",
+        "RandomNormalLike",
+        "RandomUniform",
+        "RandomUniformLike",
+        "RoiAlign",
+        "RotaryEmbedding",
+        "STFT",
+        "Scan",
+        "SequenceMap",
+        "SimplifiedLayerNormalization",
+        "SkipLayerNormalization",
+        "SkipSimplifiedLayerNormalization",
+        "SoftmaxCrossEntropyLoss",
+        "SwiGLU",
+        "TfIdfVectorizer",
+    ]
+)
+"""Operators that the reference evaluates, but that no bound is derived for: whatever a device gives is inconclusive."""
+
 SIGNED_ZERO = frozenset(
     [
         "Abs",
@@ -181,5 +289,7 @@ def mode_of(operator: str) -> str:
         return "INT_INTERVAL"
     if operator in EXACT:
         return "EXACT"
+    if operator in WITHOUT_BOUND:
+        return "UNBOUNDED"
     module = BOUNDS[operator].__module__.rsplit(".", 1)[-1]
     return {"accumulation": "ACCUM", "functions": "ULP_REAL", "explicit": "EXPLICIT", "integers": "INT_INTERVAL"}[module]

@@ -98,6 +98,14 @@ def test_gelu_by_tanh() -> None:
         run("Gelu", [1.0], approximate="sigmoid")
 
 
+def test_swiglu_gates_its_second_input() -> None:
+    gate, value = np.array([LN3, -LN3, 0.0, -INF]), np.array([4.0, 8.0, INF, 5.0])
+    assert_close(run("SwiGLU", gate, value, version=28), [3 * LN3, -2 * LN3, NAN, 0.0])
+    assert_close(run("SwiGLU", gate[:2] / 2, value[:2], version=28, alpha=2.0), [1.5 * LN3, -LN3])
+    with pytest.raises(ValueError, match=r"gate of shape \(4,\) and value of shape \(1,\), expected equal shapes"):
+        run("SwiGLU", gate, value[:1], version=28)
+
+
 def test_selu_1_has_shorter_constants() -> None:
     assert_close(run("Selu", [1.0, -INF], version=1), np.float32(1.0507) * np.array([1.0, -np.float64(np.float32(1.6732))]))
 
@@ -165,3 +173,28 @@ def test_hardmax_takes_the_first_of_equals() -> None:
 def test_softmax_of_nothing(operator: str, version: int) -> None:
     assert run(operator, np.zeros((2, 0)), version=version).shape == (2, 0)
     assert run(operator, np.zeros((0, 3)), version=version).shape == (0, 3)
+
+
+def test_shrink_keeps_large_integers() -> None:
+    x = np.array([2**53 + 1, 2**53, -(2**53) - 1, 2**63 - 1], np.int64)
+    assert run("Shrink", x, lambd=2.0**53).tolist() == [2**53 + 1, 0, -(2**53) - 1, 2**63 - 1]
+    assert run("Shrink", np.array([2**64 - 1, 3], np.uint64), lambd=2.5, bias=2.5).tolist() == [2**64 - 4, 0]
+    # -3 + 2.5 = -0.5 and 3 - 2.5 = 0.5 become 0, ±6 become ±3
+    assert run("Shrink", np.array([-3, 3, -6, 6], np.int16), lambd=1.0, bias=2.5).tolist() == [0, 0, -3, 3]
+    assert run("Shrink", np.array([-3, 3], np.int16), lambd=INF).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("operator", ["Softmax", "LogSoftmax", "Hardmax"])
+def test_axes_beyond_the_rank(operator: str) -> None:
+    for version, axis in ((13, 2), (13, -3), (11, 3), (1, -3)):
+        with pytest.raises(ValueError, match=f"axis {axis} of a tensor of rank 2"):
+            run(operator, LINES, version=version, axis=axis)
+    assert run(operator, LINES, version=1, axis=2).shape == (2, 3)
+
+
+def test_slopes_of_the_first_versions() -> None:
+    x = np.full((1, 2, 1, 2), -1.0)
+    for slope in ([2.0, 3.0], [[[2.0]], [[3.0]]], [[[[2.0]], [[3.0]]]]):
+        assert_close(run("PRelu", x, slope, version=6), [[[[-2, -2]], [[-3, -3]]]])
+    with pytest.raises(ValueError, match="broadcast"):
+        run("PRelu", x, np.zeros(3), version=6)

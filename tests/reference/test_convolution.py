@@ -111,6 +111,19 @@ def test_same_transposed_gives_input_times_stride():
     np.testing.assert_array_equal(y[0, 0, :3, :3], [[0, 1, 2], [3, 4, 8], [6, 8, 8 + 6 + 2 + 0]])
 
 
+def test_an_infinite_weight_reaches_only_where_its_tap_does():
+    x, w = one_image(1, -1, 0), one_image(1, np.inf)
+    # 1·(1, inf), -1·(1, inf), 0·(1, inf) one after the other
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_array_equal(conv_transpose(x, w, np.array([0.5])), one_image(1.5, np.inf, -np.inf, np.nan))
+        np.testing.assert_array_equal(conv_transpose(x, w, pads=[1, 1]), one_image(np.inf, -np.inf))
+
+
+def test_pads_that_leave_less_than_nothing_are_refused():
+    with pytest.raises(ValueError, match="cut more"):
+        conv_transpose(one_image(1, 2), one_image(1, 10), pads=[2, 2])
+
+
 @pytest.mark.parametrize("group", [1, 2])
 def test_transposed_is_the_adjoint_of_conv(group):
     """<conv(x, w), y> = <x, conv_transpose(y, w)> for every x and y, which ties the two operators' indices together."""

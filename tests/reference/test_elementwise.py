@@ -136,6 +136,7 @@ def test_extremes_are_variadic_broadcast_and_keep_nan() -> None:
 def test_sum_and_mean_are_variadic() -> None:
     check(run("Sum", [1, 2], [[10], [20]], [100]), [[111, 112], [121, 122]])
     check(run("Mean", [1, 2], [2, 4], [6, 0]), [3, 2])
+    check(run("Sum", 1.0, 2.0, 4.0), 7.0)
     check(run("Mean", [1, INF]), [1, INF])
 
 
@@ -236,3 +237,39 @@ def test_limited_broadcasting_of_the_first_opsets() -> None:
         run("Add", a, b, version=6)
     with pytest.raises(ValueError, match="is no part of"):
         run("Add", a, b, version=6, broadcast=1)
+
+
+def test_integers_to_whole_real_powers_are_exact() -> None:
+    x = np.array([3, -3, 2, 7, -1, 9], np.int64)
+    got = run("Pow", x, [39.0, 39.0, -1.0, 0.0, 1e300, 0.5])
+    assert got.dtype == np.int64
+    assert got.tolist() == [3**39, -(3**39), 0, 1, 1, 3]  # 3^39 has 62 bits
+    assert run("Pow", np.array([2**53 + 1], np.int64), [1.0]).tolist() == [2**53 + 1]
+
+
+def test_floor_remainder_of_reals() -> None:
+    check(run("Mod", [5.5, -5.5, 5.5, -5.5], [2, 2, -2, -2], version=28), [1.5, 0.5, -0.5, -1.5])
+    check(run("Mod", [0.0, -0.0, INF, 1.0, NAN], [-2, 2, 1, 0, 1], version=28), [-0.0, 0.0, NAN, NAN, NAN])
+    check(run("Mod", [3.0, -3.0, 3.0, -3.0], [INF, INF, -INF, -INF], version=28), [3, INF, -INF, -3])
+
+
+def test_erf_of_integers_before_13() -> None:
+    got = run("Erf", np.array([-100, -1, 0, 1, 100], np.int8), version=9)
+    assert got.dtype == np.int8
+    assert got.tolist() == [0] * 5
+
+
+def test_arguments_that_do_not_fit() -> None:
+    with pytest.raises(ValueError, match=r"max has shape \(2,\), expected one element"):
+        run("Clip", [1.0], None, [1.0, 2.0])
+    with pytest.raises(ValueError, match="axis 4 of a tensor of rank 4"):
+        run("Add", np.zeros((2, 3, 4, 5)), np.zeros((3, 4)), version=6, broadcast=1, axis=4)
+    with pytest.raises(ValueError, match="is no part of"):
+        run("Add", np.zeros(3), np.zeros((2, 3)), version=6, broadcast=1)
+    with pytest.raises(ValueError, match="broadcast"):
+        run("Add", np.zeros(3), np.zeros(2))
+
+
+def test_legacy_attributes_say_nothing() -> None:
+    check(run("Add", [1.0], [2.0], version=1, consumed_inputs=[0, 0]), [3])
+    check(run("Relu", [-1.0], version=1, consumed_inputs=[0]), [0])

@@ -100,3 +100,25 @@ def test_limited_broadcasting_of_the_first_opsets() -> None:
     assert got.all(axis=(0, 2)).tolist() == [True, False, True]
     with pytest.raises(ValueError, match="is no part of"):
         run("Less", a, b, version=1, broadcast=1)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.int64])
+def test_shifts_of_signed_integers(dtype: Any) -> None:
+    width = np.dtype(dtype).itemsize * 8
+    low = -(2 ** (width - 1))
+    x = np.array([low, -1, 5, -8, -8, 8, 8], dtype)
+    y = np.array([width - 1, 1, 1, width, -1, width, -1], dtype)
+    right = run("BitShift", x, y, version=28, direction="RIGHT")
+    assert right.dtype == dtype
+    assert right.tolist() == [-1, -1, 2, -1, -1, 0, 0]
+    # 2^(width-2)·2 moves into the sign, the lowest integer past it
+    x, y = np.array([2 ** (width - 2), low, -1, -1, 3], dtype), np.array([1, 1, width - 1, width, -1], dtype)
+    assert run("BitShift", x, y, version=28, direction="LEFT").tolist() == [low, 0, low, 0, 0]
+
+
+def test_equality_of_strings_is_by_character() -> None:
+    a, b = np.array(["a", "A", "", "é"], object), np.array(["a", "a", "", "e\u0301"], object)
+    got = run("Equal", a, b)
+    assert got.dtype == bool
+    assert got.tolist() == [True, False, True, False]
+    assert run("Equal", a.reshape(4, 1), b[:0]).shape == (4, 0)

@@ -59,6 +59,11 @@ def test_zero_points_per_row_and_column():
     np.testing.assert_array_equal(deep, [[[0 + 2 * 3, 1 + 2 * 4, 2 + 2 * 5], [0, 1, 2]]])
 
 
+def test_zero_points_of_no_rows():
+    y = matmul_integer(np.zeros((0, 2), np.uint8), np.ones((2, 3), np.uint8), np.zeros(0, np.uint8))
+    assert y.shape == (0, 3)
+
+
 def test_integer_sums_wrap_to_int32():
     a = np.full((1, 40000), 255, np.uint8)
     assert matmul_integer(a, a.T)[0, 0] == 40000 * 255 * 255 - 2**32

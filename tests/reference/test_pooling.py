@@ -38,6 +38,15 @@ def test_a_window_that_would_start_in_the_end_padding_is_dropped():
     assert lp_pool(row(1, 2), kernel_shape=[1], strides=[4], ceil_mode=1).shape == (1, 1, 1)
 
 
+def test_ceil_mode_lets_a_kernel_reach_beyond_its_axis_by_less_than_a_stride():
+    # ceil((2 - 3)/2 + 1) = 1 window over both elements and one beyond
+    np.testing.assert_array_equal(average_pool(row(2, 4), kernel_shape=[3], strides=[2], ceil_mode=1), row(3))
+    np.testing.assert_array_equal(max_pool(row(-2, -4), kernel_shape=[3], strides=[2], ceil_mode=1), row(-2))
+    for attributes in ({"strides": [2]}, {"strides": [1], "ceil_mode": 1}):
+        with pytest.raises(ValueError, match="exceeds axis 0"):
+            max_pool(row(2, 4), kernel_shape=[3], **attributes)
+
+
 def test_padding_counts_only_if_asked():
     x, attributes = row(2, 4, 6), {"kernel_shape": [3], "pads": [1, 1]}
     np.testing.assert_array_equal(average_pool(x, **attributes), row(3, 4, 5))
@@ -108,3 +117,52 @@ def test_global_pools_keep_unit_axes():
     np.testing.assert_array_equal(global_max_pool(x), [[[[4]], [[4]]]])
     np.testing.assert_array_equal(global_lp_pool(x), [[[[5]], [[5]]]])
     np.testing.assert_array_equal(global_lp_pool(x, p=1), [[[[9]], [[7]]]])
+
+
+def test_lp_norms_of_large_and_small_windows():
+    x = row(3e200, -4e200, 3e-200, 4e-200)
+    np.testing.assert_allclose(lp_pool(x, kernel_shape=[2], strides=[2]), row(5e200, 5e-200), rtol=1e-15)
+    np.testing.assert_allclose(global_lp_pool(x, p=1), row(7e200), rtol=1e-15)
+    np.testing.assert_allclose(lp_pool(row(2e30, 1.0), kernel_shape=[2], p=20), row(2e30), rtol=1e-15)
+    np.testing.assert_array_equal(lp_pool(row(np.inf, 1, 0, np.nan), kernel_shape=[2]), row(np.inf, 1, np.nan))
+    np.testing.assert_allclose(lp_pool(row(4, 9), kernel_shape=[2], p=0.5), row(25), rtol=1e-15)  # (2 + 3)², version 1
+
+
+@pytest.mark.parametrize("p", [0, -1, np.inf])
+def test_lp_norms_that_do_not_exist(p):
+    for norm in (lp_pool(row(1, 2), kernel_shape=[2], p=1), global_lp_pool(row(1, 2), p=1)):
+        assert norm == 3
+    with pytest.raises(ValueError, match="expected a positive number"):
+        lp_pool(row(1, 2), kernel_shape=[2], p=p)
+    with pytest.raises(ValueError, match="expected a positive number"):
+        global_lp_pool(row(1, 2), p=p)
+
+
+def test_ceil_mode_of_valid_padding_adds_a_window_as_onnx_infers_shapes():
+    attributes = {"kernel_shape": [2], "strides": [2], "auto_pad": "VALID"}
+    np.testing.assert_array_equal(max_pool(row(0, 1, 2, 3, 4), **attributes), row(1, 3))
+    np.testing.assert_array_equal(max_pool(row(0, 1, 2, 3, 4), ceil_mode=1, **attributes), row(1, 3, 4))
+
+
+@pytest.mark.parametrize(
+    ("attributes", "message"),
+    [
+        ({"kernel_shape": [2, 2]}, "kernel_shape has 2 entries for 1 spatial axes, expected 1"),
+        ({"kernel_shape": [2], "pads": [1]}, "pads has 1 entries for 1 spatial axes, expected 2"),
+        ({"kernel_shape": [2], "strides": [0]}, "strides is .0., expected positive numbers"),
+        ({"kernel_shape": [2], "dilations": [1, 1]}, "dilations has 2 entries"),
+        ({"kernel_shape": [2], "auto_pad": "SAME"}, "auto_pad is NOTSET, SAME_UPPER"),
+        ({"kernel_shape": [9]}, "exceeds axis 0"),
+    ],
+)
+def test_attributes_that_do_not_fit(attributes, message):
+    for pool in (average_pool, max_pool, lp_pool):
+        with pytest.raises(ValueError, match=message):
+            pool(row(1, 2, 3), **attributes)
+
+
+def test_global_pools_of_nothing():
+    np.testing.assert_array_equal(global_max_pool(np.zeros((1, 2, 0))), np.full((1, 2, 1), -np.inf))
+    np.testing.assert_array_equal(global_average_pool(np.zeros((1, 2))), np.zeros((1, 2)))
+    with pytest.raises(ValueError, match="expected batch and channel"):
+        global_max_pool(np.zeros(3))

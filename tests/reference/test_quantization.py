@@ -8,8 +8,10 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from reference import dtypes, evaluator
 from reference.ops import quantization
-from reference.ops.quantization import dequantize_linear, dynamic_quantize_linear, quantize_linear
+from reference.ops.quantization import dequantize_linear, dynamic_quantize_linear, quantize_linear, quantize_ties
+from reference.ops.requantization import round_quotient
 
 
 def real(*values):
@@ -42,6 +44,31 @@ def test_quotients_round_as_fractions_do(seed):
     assert got.tolist() == [round(Fraction(v) / Fraction(scale)) for v in x.tolist()]
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_sums_that_no_float64_holds_round_as_fractions_do(seed):
+    """Terms of very different size that cancel, numerators at a half-way of the divisor and next to it on either side."""
+    rng = np.random.default_rng(seed)
+    divisor = (np.array(float(np.float32(rng.uniform(1, 2)))), np.array(2.0**-70 * (seed % 2)))
+    whole = rng.integers(-200, 200, 90)
+    halves = [(int(n) + Fraction(1, 2)) * sum(Fraction(float(d)) for d in divisor) for n in whole]
+    first = np.array([float(v) for v in halves])
+    second = np.array([float(v - Fraction(f)) for v, f in zip(halves, first.tolist(), strict=True)])
+    third = np.tile([0.0, 1e-60, -1e-60], 30)
+    numerator = (np.array(2.0**10), first, second, third, np.array(-(2.0**10)))
+    columns = zip(*(term.tolist() for term in np.broadcast_arrays(*numerator)), strict=True)
+    exact = [sum(map(Fraction, column)) / sum(Fraction(float(d)) for d in divisor) for column in columns]
+    assert round_quotient(numerator, divisor).tolist() == [round(v) for v in exact]
+    assert len({v % 1 for v in exact}) > 1
+
+
+def test_ties_are_marked_within_their_distance():
+    x = real(0.5, 0.5 + 2.0**-20, 0.5 + 2.0**-19, -2.5, 3, np.nan, np.inf, 0.75)
+    wanted = [True, True, False, True, False, False, False, False]
+    assert quantize_ties(x, np.array(1.0), np.array(3, np.int8)).tolist() == wanted
+    assert quantize_ties(real([1, 2], [3, 4]), real(2, 4), axis=0).tolist() == [[True, False], [False, False]]
+    assert quantize_ties(real([1, 2, 3]), real([2, 2]), axis=1, block_size=2).tolist() == [[True, False, True]]
+
+
 @pytest.mark.parametrize(
     ("dtype", "low", "high"),
     [
@@ -51,6 +78,8 @@ def test_quotients_round_as_fractions_do(seed):
         ("int16", -32768, 32767),
         ("uint4", 0, 15),
         ("int4", -8, 7),
+        ("uint2", 0, 3),
+        ("int2", -2, 1),
     ],
 )
 def test_saturation(dtype, low, high):
@@ -65,12 +94,78 @@ def test_type_of_the_result():
     assert quantize_linear(real(-300), np.array(1.0), output_dtype=3).dtype == np.int8
     assert quantize_linear(real(-300), np.array(1.0), output_dtype=22).dtype == ml_dtypes.int4
 
+    assert quantize_linear(real(300), np.array(1.0), np.array(0, np.int8), output_dtype=3).dtype == np.int8
+    with pytest.raises(ValueError, match="output_dtype is int8, but y_zero_point is uint8"):
+        quantize_linear(real(1), np.array(1.0), np.array(0, np.uint8), output_dtype=3)
+
 
 @pytest.mark.parametrize(("saturate", "wanted"), [(1, [1.5, 448, -448]), (0, [1.5, 500, -np.inf])])
 def test_eight_bit_floats_stay_real_within_their_range(saturate, wanted):
     names = ("float32", "float32", "float8_e4m3fn")
     y = quantize_linear(real(3, 1000, -np.inf), np.array(2.0), np.array(0.0), saturate=saturate, dtypes=names)
     assert y.tolist() == wanted
+
+
+@pytest.mark.parametrize(("dtype", "largest"), [("float4_e2m1fn", 6), ("float6_e2m3fn", 7.5), ("float6_e3m2fn", 28)])
+def test_floats_without_anything_beyond_saturate_always(dtype, largest):
+    names = ("float32", "float32", dtype)
+    y = quantize_linear(real(2, 1000, -np.inf), np.array(4.0), np.array(0.0), saturate=0, dtypes=names)
+    assert y.tolist() == [0.5, largest, -largest]
+
+
+def test_a_named_precision_rounds_operands_and_quotient():
+    zero = np.array(0, np.int16)
+    x = real(2049, 2051, 1001.5, 1e5)
+    assert quantize_linear(x, np.array(1.0), zero).tolist() == [2049, 2051, 1002, 32767]
+    # float16 has 11 bits: 2048, 2052, 1001.5 (a tie), infinity
+    assert quantize_linear(x, np.array(1.0), zero, precision=10).tolist() == [2048, 2052, 1002, 32767]
+    # 1/3 of 1000.5 is 333.5, the float32 next to it too; 1/3 itself is not rounded
+    scale = np.array(3.0)
+    assert quantize_linear(real(1000.5, 1000.5 + 2.0**-20), scale, zero).tolist() == [334, 334]
+    assert quantize_linear(real(997.5 + 2.0**-20), scale, zero).tolist() == [333]
+    assert quantize_linear(real(997.5 + 2.0**-20), scale, zero, precision=1).tolist() == [332]
+    assert quantization.quantize_linear_real(real(2049), np.array(1.0), zero, precision=10).tolist() == [2049]
+    with pytest.raises(ValueError, match="precision is a floating-point type, not int8"):
+        quantize_linear(x, scale, zero, precision=3)
+
+
+def test_the_type_of_a_narrower_scale_is_that_of_the_division():
+    x, one, zero = real(2049, 1001), np.array(1.0), np.array(0, np.int16)
+    for dtypes, wanted in (
+        (("float32", "float16", "int16"), [2048, 1001]),
+        (("int32", "bfloat16", "int16"), [2048, 1000]),  # 8 bits: steps of 16 and of 4, 1001 is nearest 1000
+        (("float16", "float32", "int16"), [2049, 1001]),
+        (("float16", "float16", "int16"), [2049, 1001]),
+    ):
+        assert quantize_linear(x, one, zero, dtypes=dtypes).tolist() == wanted
+
+
+def test_integers_are_quantised_exactly():
+    x = np.array([5, 7, -(2**31), 2**31 - 1], np.int32)
+    assert quantize_linear(x, np.array(2, np.int32), np.array(0, np.int8)).tolist() == [2, 4, -128, 127]
+    assert quantize_linear(x, np.array(0.4), np.array(0, np.uint8)).tolist() == [12, 17, 0, 255]  # 0.4 is above 2/5
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float8_e8m0fnu"])
+def test_scales_of_other_types(dtype):
+    scale = np.array(0.5).astype(dtypes.numpy_dtype(dtype))
+    x, zero = np.float32([0.75, 1.25, -3]), np.array(1, np.uint8)
+    (y,) = evaluator.apply("QuantizeLinear", 24, [x, scale, zero], {})
+    assert (y.tolist(), y.dtype) == ([3, 3, 0], np.uint8)
+    (back,) = evaluator.apply("DequantizeLinear", 24, [y, scale, zero], {})
+    assert back.tolist() == [1, 1, -0.5]
+
+
+def test_parameters_that_do_not_fit():
+    x = np.zeros((2, 3))
+    with pytest.raises(ValueError, match="axis 2 of a tensor of rank 2"):
+        quantize_linear(x, real(1, 2), axis=2)
+    with pytest.raises(ValueError, match=r"has shape \(2,\), axis 1 needs \(3,\)"):
+        quantize_linear(x, real(1, 2))
+    with pytest.raises(ValueError, match=r"blocks of 2 need \(2, 2\)"):
+        dequantize_linear(x.astype(np.int8), real([1, 2]), axis=1, block_size=2)
+    with pytest.raises(ValueError, match="has shape"):
+        quantize_linear(x, real([1, 2, 3], [4, 5, 6]))
 
 
 def test_axes_and_blocks():
@@ -113,6 +208,20 @@ def test_dynamic_quantisation():
     assert dynamic_quantize_linear(np.zeros(2))[0].tolist() == [0, 0]
 
 
+def test_dynamic_quantisation_next_to_a_tie():
+    assert dynamic_quantize_linear(real(1, 0.5))[0].tolist() == [255, 128]  # 127.5 exactly
+    y, _, zero = dynamic_quantize_linear(real(1, 0.5, -(2.0**-99)))  # a range wider by 2^-99: just below 127.5
+    assert (y.tolist(), zero) == ([255, 127, 0], 0)
+
+
+def test_the_zero_point_of_a_symmetric_range_is_a_tie():
+    x = real(-1, 1, 0)
+    y, _, zero = dynamic_quantize_linear(x)
+    assert (y.tolist(), zero) == ([0, 255, 128], 128)  # -128 + 128, 128 + 128 saturated
+    assert quantization.dynamic_quantize_linear_zero_point_real(x) == 127.5
+    assert quantization.dynamic_quantize_linear_zero_point_real(real(2)) == 0
+
+
 def test_convolution_per_channel_with_odd_padding():
     x = np.array([[[12, 8]]], np.uint8)
     w = np.array([[[1, 3]], [[5, 5]]], np.uint8)
@@ -151,3 +260,14 @@ def test_matrix_product_per_row_and_column():
     arguments = (a, real(1, 0.5), none, b, real(1, 2), none, np.array([1.0]), np.array([0], np.int8))
     assert quantization.qlinear_matmul(*arguments).tolist() == [[1, 4], [2, 4]]
     assert quantization.qlinear_matmul_real(*arguments).tolist() == [[1, 4], [1.5, 4]]
+
+
+def test_matrix_product_of_floats_is_real_and_saturates():
+    a, b = real([16, 0.5]), real([448], [-448])
+    names = ("float8_e4m3fn", "float32") * 2 + ("float8_e5m2", "float32", "float32", "float8_e4m3fn")
+    arguments = (a, np.array(1.0), np.array(0.5), b, np.array(2.0), np.array(0.0))
+    # (15.5·448 - 0·448)·2
+    assert quantization.qlinear_matmul(*arguments, np.array(64.0), np.array(1.0), dtypes=names).tolist() == [[218]]
+    assert quantization.qlinear_matmul(*arguments, np.array(1.0), np.array(1.0), dtypes=names).tolist() == [[448]]
+    y = quantization.qlinear_matmul(*arguments, np.array(256.0), np.array(1, np.int8), dtypes=(*names[:7], "int8"))
+    assert (y.tolist(), y.dtype) == ([[55]], np.int8)  # 54.25 + 1

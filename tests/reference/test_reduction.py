@@ -207,6 +207,32 @@ def test_running_sums_at_the_edges() -> None:
         run("CumSum", [1.0], np.array(1))
 
 
+@pytest.mark.parametrize(
+    ("attributes", "expected"),
+    [
+        ({}, [2, 6, 24]),
+        ({"exclusive": 1}, [1, 2, 6]),
+        ({"reverse": 1}, [24, 12, 4]),
+        ({"exclusive": 1, "reverse": 1}, [12, 4, 1]),
+    ],
+)
+def test_running_products(attributes: dict[str, int], expected: list[int]) -> None:
+    for axis in (np.array(0, np.int32), np.array(-1, np.int64)):
+        got = run("CumProd", np.array([2, 3, 4], np.int32), axis, version=26, **attributes)
+        assert got.dtype == np.int32
+        assert got.tolist() == expected
+    columns = np.array([[2.0, 1.0], [3.0, 1.0], [4.0, 1.0]])
+    products = run("CumProd", columns, np.array(-2), version=26, **attributes)
+    assert_close(products, np.stack([expected, np.ones(3)], axis=1))
+
+
+def test_running_products_at_the_edges() -> None:
+    assert run("CumProd", np.array([2**31, 2], np.uint32), np.array(0), version=26).tolist() == [2**31, 0]
+    assert_close(run("CumProd", [2.0, 0.0, INF, 3.0], np.array(0), version=26), [2.0, 0.0, NAN, NAN])
+    assert_close(run("CumProd", [2.0, 0.0, 5.0], np.array(0), version=26, exclusive=1), [1.0, 2.0, 0.0])
+    assert run("CumProd", np.zeros((0, 2)), np.array(0), version=26, exclusive=1).shape == (0, 2)
+
+
 def top_k(x: Any, k: int, version: int = 24, **attributes: Any) -> tuple[list[Any], list[Any]]:
     values, indices = apply("TopK", version, [np.asarray(x), np.array([k], np.int64)], attributes)
     assert values.dtype == np.asarray(x).dtype
@@ -238,3 +264,34 @@ def test_top_k_with_k_as_attribute() -> None:
     assert indices.tolist() == [[1, 2]]
     with pytest.raises(ValueError, match="k = 4 of an axis of 3"):
         apply("TopK", 1, [np.array([[1.0, 3.0, 2.0]])], {"k": 4})
+
+
+def test_integer_norms_and_logarithms_beyond_float64() -> None:
+    big = 2**53 + 1
+    assert run("ReduceL2", np.array([big, 0], np.int64)).tolist() == [big]
+    assert run("ReduceL2", np.array([3 * 2**61, 2**63], np.uint64)).tolist() == [5 * 2**61]
+    assert run("ReduceL2", np.array([2**31 - 1, 0], np.int32)).tolist() == [2**31 - 1]
+    assert run("ReduceLogSum", np.array([2**62 + 20, -(2**62)], np.int64), version=18).tolist() == [2]  # ln 20 = 2.99
+    assert run("ReduceLogSum", np.array([2**63, 2**63], np.uint64), version=18).tolist() == [44]  # 64·ln 2 = 44.36
+    assert run("ReduceLogSumExp", np.array([big, big - 1], np.int64), version=18).tolist() == [big]
+    # three equal values add ln 3 = 1.0986: toward zero from -1.9
+    assert run("ReduceLogSumExp", np.array([-3, -3, -3], np.int32), version=18).tolist() == [-1]
+    assert run("ReduceLogSumExp", np.array([3, 3, 3], np.uint32), version=18).tolist() == [4]
+    lowest = -(2**63)
+    assert run("ReduceLogSumExp", np.array([lowest, 2**63 - 1], np.int64), version=18).tolist() == [2**63 - 1]
+
+
+def test_axes_that_do_not_fit() -> None:
+    x = np.zeros((2, 3))
+    with pytest.raises(ValueError, match="name an axis twice"):
+        run("ReduceSum", x, np.array([1, -1], np.int64))
+    for operator in ("ArgMax", "ArgMin"):
+        with pytest.raises(ValueError, match="axis -3 of a tensor of rank 2"):
+            run(operator, x, axis=-3)
+    with pytest.raises(ValueError, match="axis 2 of a tensor of rank 2"):
+        run("TopK", x, np.array([1], np.int64), axis=2)
+    with pytest.raises(ValueError, match=r"K has shape \(2,\)"):
+        run("TopK", x, np.array([1, 1], np.int64))
+    with pytest.raises(ValueError, match=r"axis has shape \(2,\)"):
+        run("CumSum", x, np.array([0, 1]))
+    assert run("ReduceSum", np.array(5.0), version=1).tolist() == 5.0

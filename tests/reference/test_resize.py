@@ -5,7 +5,19 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from reference.ops.resize import Axis, axis_table, resize, resize_10, upsample_1, upsample_7
+from reference.ops.resize import (
+    Axis,
+    axis_table,
+    resize,
+    resize_10,
+    resize_10_open,
+    resize_10_ties,
+    resize_ties,
+    upsample_1,
+    upsample_1_ties,
+    upsample_7,
+    upsample_7_ties,
+)
 
 MODES = ("half_pixel", "pytorch_half_pixel", "half_pixel_symmetric", "align_corners", "asymmetric")
 
@@ -167,3 +179,135 @@ def test_early_versions_round_down_from_the_corner():
     assert upsample_7(x, scales=scales.tolist()).tolist() == nearest
     assert upsample_1(x, height_scale=1.5, width_scale=2.0).tolist() == nearest
     assert resize_10(x, np.array([1.0, 1.0, 1.0, 2.0]), mode="linear")[0, 0, 0].tolist() == [1, 1.5, 2, 2]
+
+
+def test_interpolated_bool_and_complex_stay():
+    halves = resize(np.array([1j, 3], np.complex64), None, None, np.array([1]), mode="linear")
+    assert halves.dtype == np.complex64
+    assert halves.tolist() == [1.5 + 0.5j]
+    mixed = resize(np.array([True, False, False]), None, None, np.array([6]), mode="linear")
+    assert mixed.tolist() == [True, True, True, False, False, False]
+
+
+def test_long_axes_and_inner_axes_equal_short_last_ones():
+    # the last axis by a matrix product, beyond some length by taps as the others
+    x = np.random.default_rng(4).integers(-9, 9, (3, 300)).astype(float)
+    sizes = np.array([7, 431])
+    both = resize(x, None, None, sizes, mode="cubic")
+    turned = resize(x.T, None, None, sizes[::-1], mode="cubic").T
+    np.testing.assert_allclose(both, turned, rtol=1e-12, atol=1e-12)
+    planes = resize(x.reshape(1, 3, 300, 1), None, None, np.array([1, 7, 431, 1]), mode="cubic")
+    np.testing.assert_allclose(planes.reshape(7, 431), both, rtol=1e-12, atol=1e-12)
+
+
+def test_a_region_of_interest_beyond_all_integers():
+    roi, crop = np.array([-1e30, 1e30]), {"coordinate_transformation_mode": "tf_crop_and_resize", "extrapolation_value": 5.0}
+    for mode in ("nearest", "linear", "cubic"):
+        got = resize(np.array([1.0, 2, 3]), roi, None, np.array([3]), mode=mode, **crop)
+        assert got.tolist() == [5, 1, 5]  # the middle is at start + end = 0
+
+
+def test_empty_axes():
+    assert line([1.0, 2.0], 0) == []
+    assert resize(np.zeros((0, 2)), None, np.array([1.0, 2.0])).shape == (0, 4)
+    assert resize(np.zeros((2, 3)), None, None, np.array([2, 0]), mode="linear").shape == (2, 0)
+    with pytest.raises(ValueError, match="empty axis"):
+        line([], 2)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "attributes"),
+    [
+        ((None, np.array([1.0, 2.0])), {}),
+        ((None, np.array([np.nan])), {}),
+        ((None, np.array([-1.0])), {}),
+        ((None, None, np.array([2, 2])), {}),
+        ((np.array([0.0, np.inf]), np.array([2.0])), {"coordinate_transformation_mode": "tf_crop_and_resize"}),
+        ((np.array([0.0]), np.array([2.0])), {"coordinate_transformation_mode": "tf_crop_and_resize"}),
+        ((None, np.array([2.0])), {"mode": "area"}),
+        ((None, np.array([2.0])), {"nearest_mode": "up"}),
+        ((None, np.array([2.0])), {"coordinate_transformation_mode": "corner"}),
+        ((None, None, np.array([2])), {"keep_aspect_ratio_policy": "larger"}),
+        ((None, np.array([2.0])), {"axes": [1]}),
+    ],
+)
+def test_what_resize_does_not_know_is_an_error(inputs, attributes):
+    with pytest.raises(ValueError, match=r"was expected|unknown|axis 1"):
+        resize(np.zeros(3), *inputs, **attributes)
+
+
+def ties(x, size=None, scale=None, **attributes):
+    """Numbers of the marked elements of one axis."""
+    sizes = None if size is None else np.array([size])
+    scales = None if scale is None else np.array([float(np.float32(scale))])
+    y = resize(np.asarray(x), None, scales, sizes, **attributes)
+    marked = resize_ties(np.asarray(x), None, scales, sizes, **attributes)
+    return np.flatnonzero(np.broadcast_to(marked, y.shape)).tolist()
+
+
+def test_ties_are_half_ways_or_whole_coordinates_that_matter():
+    # 7/6, 9/2, 47/6, 67/6, 29/2, 107/6
+    assert ties(np.arange(20.0), 6) == [1, 4]
+    assert ties(np.arange(20.0), 6, nearest_mode="floor") == []
+    # 0, 3/2, 3, 9/2: before 0 there is nothing
+    corner = {"coordinate_transformation_mode": "asymmetric"}
+    assert ties(np.arange(6.0), 4, **corner, nearest_mode="floor") == [2]
+    assert ties(np.arange(6.0), 4, **corner) == [1, 3]
+    # a scale of float32(2/3) moves the half-ways a little
+    assert ties(np.arange(7.0), scale=2 / 3, **corner) == [1, 3]
+    assert ties(np.arange(6.0), 4, mode="linear") == []
+
+
+def test_what_needs_no_rounding_is_no_tie():
+    # 1/2, 5/2, ... and 0, 1/2, 1, ...
+    assert ties(np.arange(8.0), 4) == []
+    assert ties(np.arange(4.0), scale=2, coordinate_transformation_mode="asymmetric", nearest_mode="floor") == []
+    assert ties(np.arange(5.0), 9, coordinate_transformation_mode="align_corners") == []
+
+
+def test_ties_of_lengths():
+    # 10·0.7f is just below 7; 5·0.5, 5·2 and 4·1.25 are computed exactly
+    assert ties(np.arange(10.0), scale=0.7, mode="linear") == list(range(6))
+    for scale in (0.5, 2, 1.25):
+        assert ties(np.arange(4.0), scale=scale, mode="linear") == []
+    # 5/2, of a ratio that is a float32 and one that is none
+    keep = {"keep_aspect_ratio_policy": "not_larger"}
+    assert not resize_ties(np.zeros((2, 5)), None, None, np.array([1, 5]), mode="linear", **keep).any()
+    assert resize_ties(np.zeros((6, 15)), None, None, np.array([1, 15]), mode="linear", **keep).all()
+
+
+def test_ties_at_the_ends_of_the_input():
+    # 9/10·i: the last one is 9, the end
+    crop = {"mode": "linear", "coordinate_transformation_mode": "tf_crop_and_resize"}
+    marked = resize_ties(np.zeros(10), np.array([0.0, 1.0]), None, np.array([11]), **crop)
+    assert np.flatnonzero(marked).tolist() == [10]
+    # 2 to 6 in steps of 1, of which 4 is the end: exact
+    assert not resize_ties(np.zeros(5), np.array([0.5, 1.5]), None, np.array([5]), **crop).any()
+
+
+def test_ties_of_integers():
+    # 0, 0, 1/3, 2/3, 1, 1: a third more or less than float32 holds takes 1 to what truncates to 0
+    assert ties(np.array([0, 1], np.int8), 6, mode="linear") == [0, 1, 4, 5]
+    # quarters are exact, unless they are divided by their sum
+    assert ties(np.array([0, 4], np.int8), 4, mode="linear") == []
+    assert ties(np.array([0, 4], np.int8), 4, mode="linear", exclude_outside=1) == [0, 1, 2, 3]
+
+
+def test_what_version_10_leaves_open():
+    # columns at 0, 4/3, 8/3 and 4, rows at 0, 1/2 and 1
+    marked = resize_10_open(np.zeros((2, 6)), np.array([2.0, 0.75]))
+    assert np.broadcast_to(marked, (4, 4)).tolist() == [[False, True, True, False]] * 4
+    assert not resize_10_open(np.zeros((2, 6)), np.array([2.0, 0.75]), mode="linear").any()
+
+
+def test_ties_of_early_versions():
+    x = np.zeros((1, 1, 2, 6))
+    scales = np.array([1.0, 1.0, 1.5, 1.5])
+    # rows at 0, 2/3, 4/3; columns at 0, 2/3, ..., 16/3, of which 2 and 4 are whole
+    wanted = [False, False, False, True, False, False, True, False, False]
+    for marked in (
+        resize_10_ties(x, scales),
+        upsample_7_ties(x, scales=scales.tolist()),
+        upsample_1_ties(x, height_scale=1.5, width_scale=1.5),
+    ):
+        assert np.broadcast_to(marked, (1, 1, 3, 9))[0, 0].tolist() == [wanted] * 3

@@ -187,7 +187,7 @@ def test_empty_tensors_compare_as_equal():
 
 def test_every_operator_of_the_table_has_a_mode():
     missing = []
-    for operator in table.ONNX:
+    for operator in (*table.ONNX, *table.MICROSOFT):
         try:
             modes.mode_of(operator)
         except KeyError:
@@ -197,6 +197,21 @@ def test_every_operator_of_the_table_has_a_mode():
 
 def test_no_operator_has_two_modes():
     assert not modes.EXACT & modes.BOUNDS.keys()
+    assert not modes.WITHOUT_BOUND & (modes.EXACT | modes.BOUNDS.keys() | modes.INTERVALS)
+
+
+def test_an_operator_without_a_bound_is_inconclusive_not_right():
+    x = normal(3, 3)
+    m, feeds = model("Attention", [x[None], x[None], x[None]], version=24, q_num_heads=1, kv_num_heads=1)
+    assert verify(m, feeds, {"y0": x[None]})[0].status == "inconclusive"
+
+
+def test_what_training_drops_is_open():
+    x = normal(8)
+    m, feeds = model("Dropout", [x, np.float32(0.5), np.bool_(True)], version=22)
+    assert verify(m, feeds, {"y0": np.zeros(8, np.float32)})[0].status == "implementation_defined"
+    m, feeds = model("Dropout", [x, np.float32(0.5)], version=22)
+    assert verify(m, feeds, {"y0": np.zeros(8, np.float32)})[0].status == "mismatch"
 
 
 def test_models_of_several_nodes_are_refused():
@@ -276,6 +291,19 @@ def test_an_integer_mean_is_a_neighbour_of_the_exact_one(x, right, wrong):
             assert status("ReduceMean", [np.int32([x]), np.array([1])], got, keepdims=0) == expected
 
 
+def test_an_interpolated_integer_is_a_neighbour_of_the_exact_one():
+    # 0, 3/4, 9/4, 3
+    inputs = [np.int8([0, 3]), np.float32([]), np.float32([2])]
+    for values, expected in (([0, 0, 2, 3], "pass"), ([0, 1, 3, 3], "pass"), ([0, 1, 2, 2], "mismatch")):
+        assert status("Resize", inputs, np.int8(values), mode="linear") == expected
+    # a cubic overshoots what int8 holds: it may wrap or saturate
+    exact = evaluate(*model("Resize", [np.float32([-128, 127]), *inputs[1:]], mode="cubic"))["y0"]
+    whole = np.rint(exact).astype(np.int64)
+    assert whole.max() > 127
+    for got in (whole.astype(np.int8), np.int8(np.clip(whole, -128, 127))):
+        assert status("Resize", [np.int8([-128, 127]), *inputs[1:]], got, mode="cubic") == "pass"
+
+
 def test_an_infinity_among_the_terms_is_judged():
     x, axes = np.float32([[1, np.inf, 2]]), np.array([1])
     for operator in ("ReduceSumSquare", "ReduceL2", "ReduceSum"):
@@ -298,6 +326,23 @@ def test_complex_tensors_are_compared_exactly():
     x = np.array([1 + 2j, -3j], np.complex64)
     assert status("Identity", [x], x) == "pass"
     assert status("Identity", [x], x + np.complex64(1)) == "mismatch"
+    x[0] = complex(np.nan, 2)
+    assert status("Identity", [x], x) == "pass"
+    assert status("Identity", [x], np.conj(x)) == "mismatch"
+
+
+def test_a_scalar_of_64_bits_is_compared():
+    x = np.array(2**62 + 1)
+    assert status("Identity", [x], x) == "pass"
+    assert status("Identity", [x], x - 1) == "mismatch"
+
+
+def test_products_and_softmax_of_a_correct_unit_pass_in_every_type():
+    x = RNG.uniform(1, 2, (3, 50))
+    assert status("ReduceProd", [x, np.array([1])], np.multiply.accumulate(x, 1)[:, -1:]) == "pass"
+    half = np.float16([[0, -1.2, -17.3]])  # e^-17.3 = 3.07e-8 becomes 5.96e-8, the smallest number, and stays that over 1.3
+    e = np.exp(half.astype(np.float64)).astype(np.float16)
+    assert status("Softmax", [half], (e / e.sum(dtype=np.float16)).astype(np.float16), version=13) == "pass"
 
 
 def test_a_coarse_unit_may_be_an_ulp_off_on_the_lattice_but_never_a_step():
@@ -318,3 +363,36 @@ def test_a_range_of_another_length_is_a_mismatch_at_every_rung():
     limits = [np.array(v) for v in (0.0, 1.0, 0.1)]
     assert status("Range", limits, np.arange(10) * 0.1) == "pass"
     assert status("Range", limits, np.arange(11) * 0.1) == "mismatch"
+
+
+def test_a_root_of_squares_that_underflow():
+    x = np.array([[[1e-4]]], np.float16)  # the square, 1e-8, is 0 in float16
+    assert status("LpPool", [x], np.zeros((1, 1, 1), np.float16), kernel_shape=[1]) == "pass"
+    assert status("LpPool", [x], np.zeros((1, 1, 1), np.float16), {"float16": "fp32"}, kernel_shape=[1]) == "mismatch"
+    assert status("LpPool", [x], np.zeros((1, 1, 1), np.float16), kernel_shape=[1], p=1) == "mismatch"
+
+
+def test_moments_of_float64_are_asked_for_in_float32():
+    """stash_type is 1: the operator casts to float32, so that more digits are none of a device's business."""
+    x = normal(3, 50, dtype=np.float64)
+    single = x.astype(np.float32).astype(np.float64)
+    exact = (single - single.mean(1, keepdims=True)) / np.sqrt(single.var(1, keepdims=True) + 1e-5)
+    scale = np.ones(50)
+    assert status("LayerNormalization", [x, scale], exact) == "pass"
+    assert status("LayerNormalization", [x, scale], exact, {"float64": "fp64"}) == "pass"
+    assert status("LayerNormalization", [x, scale], exact, stash_type=11) == "mismatch"
+    assert status("LayerNormalization", [x, scale], exact * 1.001) == "mismatch"
+
+
+def test_batch_normalization_of_one_axis():
+    x, one = np.array([1, 2], np.float32), np.ones(1, np.float32)
+    got = ((x - 1) / np.sqrt(np.float32(1 + 1e-5))).astype(np.float32)
+    assert status("BatchNormalization", [x, one, 0 * one, one, one], got) == "pass"
+    assert status("BatchNormalization", [x, one, 0 * one, one, one], got + np.float32(0.01)) == "mismatch"
+
+
+def test_a_variance_that_one_pass_loses_is_open():
+    x = np.array([[-8.265625, -8.703125]], np.float16)  # 72 - 72 in float16, where the variance is 0.048
+    m, feeds = model("LayerNormalization", [x, np.ones(2, np.float16)], ("float16",))
+    (verdict,) = verify(m, feeds, {"y0": np.array([[60, -60]], np.float16)})
+    assert verdict.status == "implementation_defined"

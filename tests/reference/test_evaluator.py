@@ -1,0 +1,211 @@
+"""Evaluation of graphs: scopes, functions, optional inputs, intermediate values, and what is said of invalid models."""
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, parser
+
+from reference.evaluator import EvaluationError, evaluate, evaluate_typed, steps
+
+
+def model(text: str, opset: int = 21) -> onnx.ModelProto:
+    """A model of ONNX's textual syntax: the graph and, after it, functions."""
+    return parser.parse_model(f'<ir_version: 10, opset_import: ["" : {opset}, "own" : 1]> {text}')
+
+
+def f32(*values: float) -> np.ndarray:
+    return np.array(values, np.float32)
+
+
+def test_outputs_are_reals_and_integers_stay_integers():
+    m = model("g (float[n] x) => (float[n] y, int64[1] s) { y = Add(x, x) s = Shape(x) }")
+    got = evaluate(m, {"x": f32(0.1, 2)})
+    assert got["y"].dtype == np.float64
+    np.testing.assert_array_equal(got["y"], 2 * f32(0.1, 2).astype(np.float64))
+    assert got["s"].dtype == np.int64
+    assert got["s"].tolist() == [2]
+
+
+def test_intermediate_values_on_request():
+    m = model("g (float[n] x) => (float[n] z) { y = Neg(x) z = Abs(y) }")
+    got = evaluate(m, {"x": f32(1, -2)}, ["y", "z", "x"])
+    assert list(got) == ["y", "z", "x"]
+    np.testing.assert_array_equal(got["y"], [-1, 2])
+    with pytest.raises(EvaluationError, match="graph 'g' has no tensor 'w'"):
+        evaluate(m, {"x": f32(1)}, ["w"])
+
+
+def test_types_travel_with_the_values():
+    m = model("g (float16[n] x) => (y, c, i, q) { y = Add(x, x) c = Cast<to = 16>(y) i = ArgMax(c) q = SequenceConstruct(y) }")
+    got = evaluate_typed(m, {"x": np.ones(3, np.float16)})
+    assert {name: value.type for name, value in got.items()} == {
+        "y": "float16",
+        "c": "bfloat16",
+        "i": "int64",
+        "q": "seq(float16)",
+    }
+
+
+def test_optional_inputs_may_be_left_out_in_the_middle():
+    m = model('g (float[n] x, float high) => (float[n] y) { y = Clip(x, "", high) }')
+    np.testing.assert_array_equal(evaluate(m, {"x": f32(-5, 5), "high": np.float32(1)})["y"], [-5, 1])
+
+
+def test_initialisers_are_defaults_of_inputs():
+    m = model("g (float[1] x, float[1] b = {3}) => (float[1] y) { y = Add(x, b) }")
+    assert evaluate(m, {"x": f32(1)})["y"].tolist() == [4]
+    assert evaluate(m, {"x": f32(1), "b": f32(10)})["y"].tolist() == [11]
+
+
+def test_a_sparse_initialiser_is_dense_in_use():
+    m = model("g (float[2,2] x) => (float[2,2] y) { y = Add(x, s) }")
+    values = helper.make_tensor("s", TensorProto.FLOAT, [1], [7.0])
+    m.graph.sparse_initializer.append(
+        helper.make_sparse_tensor(values, helper.make_tensor("", TensorProto.INT64, [1], [2]), [2, 2])
+    )
+    np.testing.assert_array_equal(evaluate(m, {"x": np.zeros((2, 2), np.float32)})["y"], [[0, 0], [7, 0]])
+
+
+def test_functions_of_the_model_see_their_inputs_and_attributes_only():
+    m = model(
+        """g (float[n] x) => (float[n] y) { t = Neg(x) y = own.leak <slope = 0.5> (x) }
+        <opset_import: ["" : 21], domain: "own">
+        leak <slope> (a) => (b) { b = LeakyRelu<alpha: float = @slope>(a) }"""
+    )
+    np.testing.assert_array_equal(evaluate(m, {"x": f32(-2, 4)})["y"], [-1, 4])
+    blind = model(
+        """g (float[n] x) => (float[n] y) { t = Neg(x) y = own.peek(x) }
+        <opset_import: ["" : 21], domain: "own"> peek (a) => (b) { b = Add(a, t) }"""
+    )
+    with pytest.raises(EvaluationError, match=r"\(own:peek version 1\): node of 'b' \(ai.onnx:Add version 21\): reads 't'"):
+        evaluate(blind, {"x": f32(1)})
+
+
+def test_an_attribute_of_a_function_has_a_default_and_may_be_absent():
+    text = """g (float[n] x) => (float[n] y) {{ y = own.f {given} (x) }}
+        <opset_import: ["" : 21], domain: "own">
+        f {formal} (a) => (b) {{ b = LeakyRelu<alpha: float = @slope>(a) }}"""
+    with_default = model(text.format(given="", formal="<slope: float = 0.25>"))
+    assert evaluate(with_default, {"x": f32(-8)})["y"].tolist() == [-2]
+    absent = model(text.format(given="", formal="<slope>"))
+    assert evaluate(absent, {"x": f32(-8)})["y"].tolist() == [-8 * float(np.float32(0.01))]
+
+
+def test_an_input_that_a_caller_leaves_out_is_left_out_inside_the_function():
+    m = model(
+        """g (float[n] x, float high) => (float[n] y) { y = own.limit (x, "", high) }
+        <opset_import: ["" : 21], domain: "own"> limit (a, low, high) => (b) { b = Clip(a, low, high) }"""
+    )
+    assert evaluate(m, {"x": f32(-5, 5), "high": np.float32(1)})["y"].tolist() == [-5, 1]
+
+
+def test_functions_that_call_each_other_are_refused():
+    m = model(
+        """g (float[n] x) => (float[n] y) { y = own.a(x) }
+        <opset_import: ["" : 21, "own" : 1], domain: "own"> a (x) => (y) { y = own.b(x) }
+        <opset_import: ["" : 21, "own" : 1], domain: "own"> b (x) => (y) { y = own.a(x) }"""
+    )
+    with pytest.raises(EvaluationError, match=r"function own:[ab] of the model calls itself"):
+        evaluate(m, {"x": f32(1)})
+
+
+def test_an_operator_that_the_table_lacks_is_evaluated_by_the_body_of_its_schema(monkeypatch):
+    from reference import table
+
+    without = {name: entry for name, entry in table.ONNX.items() if name != "Softsign"}
+    monkeypatch.setattr(table, "DOMAINS", {"": without})
+    m = model("g (float[n] x) => (float[n] y) { y = Softsign(x) }", 22)
+    np.testing.assert_array_equal(evaluate(m, {"x": f32(1, -3)})["y"], [0.5, -0.75])
+
+
+def test_every_node_is_evaluated_on_what_the_device_gave_before_it():
+    m = model("g (float[1] x) => (float[1] z) { y = Neg(x) z = Add(y, y) }")
+    seen = list(steps(m, {"x": f32(1)}, {"y": f32(-1.5)}))
+    assert seen[0].outputs["y"].data.tolist() == [-1]
+    assert seen[1].outputs["z"].data.tolist() == [-3]
+
+
+@pytest.mark.parametrize(
+    ("text", "feeds", "message"),
+    [
+        ("g (float[2] x) => (float[2] y) { y = Neg(x) }", {}, "no value was fed for graph input 'x'"),
+        (
+            "g (float[2] x) => (float[2] y) { y = Neg(x) }",
+            {"x": f32(1, 2), "z": f32(1)},
+            "'z' was fed, but the graph's inputs are 'x'",
+        ),
+        ("g (float[2] x) => (float[2] y) { y = Neg(x) }", {"x": f32(1)}, r"input 'x' has shape \(2\), but \(1,\) was fed"),
+        ("g (float[2,?] x) => (y) { y = Neg(x) }", {"x": f32(1)}, r"input 'x' has shape \(2, \?\), but \(1,\) was fed"),
+        ("g (float[2] x) => (float[2] y) { y = Neg(x) }", {"x": np.ones(2)}, "input 'x' is float32, but float64 was fed"),
+        ("g (float[2] x) => (float[2] y) { y = Neg(x) }", {"x": None}, "input 'x' is float32 and cannot be empty"),
+        ("g (float[2] x) => (float[2] y) { y = Neg(x) }", {"x": [f32(1, 2)]}, "input 'x' is float32, but a list was fed"),
+        (
+            "g (float[n] x, float[n] w) => (y) { y = Add(x, w) }",
+            {"x": f32(1), "w": f32(1, 2)},
+            "'n' is 1 in graph input 'x', but 2 in 'w'",
+        ),
+        (
+            "g (float[n] x, float16[n] w) => (y) { y = Add(x, w) }",
+            {"x": f32(1), "w": np.ones(1, np.float16)},
+            r"node of 'y' \(ai.onnx:Add version 21\): input 1 'B' is float16 where 'A' is float32",
+        ),
+        (
+            "g (int64[n] x) => (y) { y = Sigmoid(x) }",
+            {"x": np.ones(1, np.int64)},
+            r"\(ai.onnx:Sigmoid version 21\): input 0 'X' is int64, which the operator does not take",
+        ),
+        (
+            "g (float[n] x) => (y) { y = Neg(x, x) }",
+            {"x": f32(1)},
+            r"\(ai.onnx:Neg version 21\): 2 inputs were given, the operator takes 1 to 1",
+        ),
+        (
+            "g (float[n] x) => (y, z) { y, z = Neg(x) }",
+            {"x": f32(1)},
+            r"\(ai.onnx:Neg version 21\): 2 outputs are named, the operator has at most 1",
+        ),
+        (
+            "g (float[n] x) => (y) { y = LeakyRelu<beta = 1.0>(x) }",
+            {"x": f32(1)},
+            r"\(ai.onnx:LeakyRelu version 21\): attribute 'beta' is unknown; the operator has alpha",
+        ),
+        ("g (float[n] x) => (y) { y = Cast(x) }", {"x": f32(1)}, r"Cast version 21\): attribute 'to' is missing"),
+        (
+            "g (float[n] x) => (y) { y = Neg(z) }",
+            {"x": f32(1)},
+            r"Neg version 21\): reads 'z', which nothing produces before it",
+        ),
+        ("g (float[n] x) => (y) { z = Neg(x) }", {"x": f32(1)}, "graph output 'y' is produced by no node"),
+        (
+            "g (float[n] x) => (y) { y = Neg(x) y = Abs(x) }",
+            {"x": f32(1)},
+            r"Abs version 21\) writes 'y', which has a value already",
+        ),
+        ("g (float[n] x) => (float16[n] y) { y = Neg(x) }", {"x": f32(1)}, "output 'y' is declared as float16, but is float32"),
+        (
+            "g (float[n] x) => (y) { y = own.Magic(x) }",
+            {"x": f32(1)},
+            r"node of 'y' \(own:Magic version 1\): the reference has own:Magic not at all",
+        ),
+        (
+            "g (float[n] x) => (y) { y = other.Magic(x) }",
+            {"x": f32(1)},
+            r"\(other:Magic\): the model imports no opset of domain other",
+        ),
+        (
+            "g (float[2,3] x) => (y) { y = MatMul(x, x) }",
+            {"x": np.ones((2, 3), np.float32)},
+            r"\(ai.onnx:MatMul version 21\): .*\(2,3\)|\(ai.onnx:MatMul version 21\): .*mismatch",
+        ),
+    ],
+)
+def test_what_is_wrong_is_named(text, feeds, message):
+    with pytest.raises(EvaluationError, match=message) as caught:
+        evaluate(model(text), feeds)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_operator_of_a_later_opset_is_named_with_its_version():
+    m = model("g (float[n] x) => (y) { y = Gelu(x) }", 19)
+    with pytest.raises(EvaluationError, match=r"the reference has ai\.onnx:Gelu from version 20 on; version 19 was asked for"):
+        evaluate(m, {"x": f32(1)})
