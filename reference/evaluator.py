@@ -49,8 +49,16 @@ def function(operator: str, domain: str, version: int) -> table.Function:
 
 
 @functools.cache
-def _keywords(f: table.Function) -> frozenset[str]:
+def keywords(f: table.Function) -> frozenset[str]:
+    """The names of its keyword-only parameters."""
     return frozenset(n for n, p in inspect.signature(f).parameters.items() if p.kind is inspect.Parameter.KEYWORD_ONLY)
+
+
+@functools.cache
+def _parameters(f: table.Function) -> frozenset[str] | None:
+    """The names of its parameters, by which old versions' attributes may also go; None if it takes any name."""
+    parameters = inspect.signature(f).parameters
+    return None if any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values()) else frozenset(parameters)
 
 
 def apply(
@@ -71,13 +79,18 @@ def apply(
     f = function(operator, domain, version)
     if types is None:
         types = [dtypes.name_of(x.dtype) if isinstance(x, np.ndarray) else None for x in inputs]
+    attributes = signature.without_legacy(attributes)
+    takes = _parameters(f)
+    unknown = sorted(attributes.keys() - takes) if takes is not None else []
+    if unknown:
+        raise ValueError(f"attribute '{unknown[0]}' is unknown")
     extra: dict[str, Any] = {}
-    if "dtypes" in _keywords(f):
+    if "dtypes" in keywords(f):
         extra["dtypes"] = tuple(types)
-    if "n_outputs" in _keywords(f):
+    if "n_outputs" in keywords(f):
         extra["n_outputs"] = n_outputs
     with np.errstate(all="ignore"):
-        result = f(*[_carried(x) for x in inputs], **signature.without_legacy(attributes), **extra)
+        result = f(*[_carried(x) for x in inputs], **attributes, **extra)
     results = result if isinstance(result, tuple) else (result,)
     return tuple(r if r is None or isinstance(r, list) else np.asarray(r) for r in results)
 
@@ -89,7 +102,7 @@ def _carried(value: Any) -> Any:
     return value if value is None else dtypes.to_real(np.asarray(value))
 
 
-def evaluate(model: onnx.ModelProto, feeds: Mapping[str, Any], wanted: Iterable[str] | None = None) -> dict[str, Any]:
+def evaluate(model: onnx.ModelProto, feeds: Mapping[str, Any], wanted: str | Iterable[str] | None = None) -> dict[str, Any]:
     """Values of the graph's outputs by name: float64 for floating-point tensors, lists for sequences.
 
     wanted: names of tensors of the main graph, intermediate ones too, in place of the outputs. Raises EvaluationError for
@@ -98,10 +111,14 @@ def evaluate(model: onnx.ModelProto, feeds: Mapping[str, Any], wanted: Iterable[
     return {name: value.data for name, value in evaluate_typed(model, feeds, wanted).items()}
 
 
-def evaluate_typed(model: onnx.ModelProto, feeds: Mapping[str, Any], wanted: Iterable[str] | None = None) -> dict[str, Value]:
+def evaluate_typed(
+    model: onnx.ModelProto, feeds: Mapping[str, Any], wanted: str | Iterable[str] | None = None
+) -> dict[str, Value]:
     """As `evaluate`, with the element type of each value."""
     graph, scope = _opened(model, feeds)
-    names = [output.name for output in graph.outputs] if wanted is None else list(wanted)
+    if wanted is None:
+        wanted = [output.name for output in graph.outputs]
+    names = [wanted] if isinstance(wanted, str) else list(wanted)
     _run(graph, scope)
     for name in names:
         if name not in scope.values:
@@ -111,28 +128,50 @@ def evaluate_typed(model: onnx.ModelProto, feeds: Mapping[str, Any], wanted: Ite
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """A node with the values that it read and wrote; an input that is left out is None, an unnamed output is not there."""
+    """A node with the values that it read and wrote, by position; an input that is left out is None."""
 
     call: Call
     attributes: Mapping[str, Any]
     inputs: Sequence[Value | None]
-    outputs: Mapping[str, Value]
+    outputs: Sequence[Value]
+
+    @property
+    def named_outputs(self) -> dict[str, Value]:
+        return {name: value for name, value in zip(self.call.outputs, self.outputs, strict=True) if name}
 
 
 def steps(model: onnx.ModelProto, feeds: Mapping[str, Any], given: Mapping[str, Any] | None = None) -> Iterator[Step]:
     """The nodes of the model's main graph in order, each after its evaluation. Raises EvaluationError as `evaluate`.
 
-    given: tensors that nodes after the one that writes them read in place of its result, such as a device's own.
+    given: tensors that nodes after the one that writes them read in place of its result, such as a device's own, of the same
+    type and shape.
     """
     graph, scope = _opened(model, feeds)
+    given = given or {}
+    unknown = sorted(given.keys() - {name for call in graph.calls for name in call.outputs if name})
+    if unknown:
+        raise EvaluationError(f"'{unknown[0]}' was given, but no node of graph '{graph.name}' writes it")
     for step in _steps(graph, scope):
         yield step
-        for name in step.outputs.keys() & (given or {}).keys():
-            scope.values[name] = Value(_carried((given or {})[name]), step.outputs[name].type)
+        for name, value in step.named_outputs.items():
+            if name in given:
+                scope.values[name] = _in_place_of(name, value, given[name])
+
+
+def _in_place_of(name: str, computed: Value, given: Any) -> Value:
+    """A given tensor as the value that following nodes read. Raises EvaluationError if it has another type or shape."""
+    if isinstance(computed.data, np.ndarray) and not isinstance(given, list):
+        given = np.asarray(given)
+        kind, shape = dtypes.name_of(given.dtype), given.shape
+        if kind != computed.type or shape != computed.data.shape:
+            raise EvaluationError(f"'{name}' is {computed.type} {computed.data.shape}, but {kind} {shape} was given")
+    return Value(_carried(given), computed.type)
 
 
 def _opened(model: onnx.ModelProto, feeds: Mapping[str, Any]) -> tuple[Graph, Scope]:
     """The main graph, and a scope that holds its initialisers and feeds."""
+    if not isinstance(model, onnx.ModelProto):
+        raise EvaluationError(f"an onnx.ModelProto is expected, not {type(model).__name__}; onnx.load reads a file")
     local = {(f.domain, f.name, f.overload): f for f in model.functions}
     check_functions(local)
     graph = Graph.of(model.graph, opsets_of(model), local)
@@ -208,7 +247,7 @@ def _steps(graph: Graph, scope: Scope) -> Iterator[Step]:
             raise EvaluationError(f"{call.where}: {error}") from error.__cause__
         except (ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, TypeError, ValueError) as error:
             raise EvaluationError(f"{call.where}: {_in_one_line(error)}") from error
-        scope.values.update(step.outputs)
+        scope.values.update(step.named_outputs)
         yield step
 
 
@@ -236,7 +275,7 @@ def _step(call: Call, scope: Scope) -> Step:
         bodies = {name: Subgraph(g, scope, _inside(call.operator, types, g)) for name, g in call.graphs.items()}
         attributes = {**attributes, **bodies}
         results = _call_operator(call, inputs, types, attributes, bodies)
-    return Step(call, attributes, inputs, {name: v for name, v in zip(call.outputs, results, strict=True) if name})
+    return Step(call, attributes, inputs, results)
 
 
 def _call_operator(

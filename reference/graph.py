@@ -17,6 +17,10 @@ Functions = Mapping[tuple[str, str, str], onnx.FunctionProto]
 """(domain, name, overload) → a function that the model brings along."""
 
 
+NEWEST = 28
+"""The newest opset of ai.onnx whose operators were compared with their text."""
+
+
 class EvaluationError(ValueError):
     """A model that cannot be evaluated; the text names node, operator, domain and version."""
 
@@ -113,6 +117,11 @@ class Graph:
     @classmethod
     def of(cls, proto: onnx.GraphProto, opsets: Mapping[str, int], functions: Functions) -> Graph:
         """Raises EvaluationError for a node of a domain that is not imported and for a name that is written twice."""
+        for tensor in proto.initializer:
+            if tensor.data_location == onnx.TensorProto.EXTERNAL:
+                raise EvaluationError(
+                    f"initialiser '{tensor.name}' lies in a file of its own; onnx.load reads it with the model"
+                )
         initializers = {t.name: _constant(numpy_helper.to_array(t)) for t in proto.initializer}
         initializers.update({s.values.name: _constant(dense(s)) for s in proto.sparse_initializer})
         inputs = tuple(Declared.of(v) for v in proto.input)
@@ -143,6 +152,8 @@ def opset_of(model: onnx.ModelProto, domain: str = "") -> int:
 def _version(opsets: Mapping[str, int], domain: str) -> int:
     if domain not in opsets:
         raise EvaluationError(f"the model imports no opset of domain {domain or 'ai.onnx'}")
+    if not domain and not 1 <= opsets[domain] <= NEWEST:
+        raise EvaluationError(f"the model imports opset {opsets[domain]} of ai.onnx; the reference knows 1 to {NEWEST}")
     return opsets[domain]
 
 
@@ -179,6 +190,11 @@ def _calls(
             raise EvaluationError(f"node '{node.name}' ({domain or 'ai.onnx'}:{node.op_type}): {error}") from None
         graphs = {a.name: Graph.of(a.g, opsets, functions) for a in node.attribute if a.type == onnx.AttributeProto.GRAPH}
         call = Call(node, domain, version, attributes_of(node), graphs, local, functions)
+        if local is None:
+            try:
+                signature.check_attributes(node.op_type, domain, version, frozenset((a.name, a.type) for a in node.attribute))
+            except ValueError as error:
+                raise EvaluationError(f"{call.where}: {error}") from None
         for name in node.output:
             if name and name in taken:
                 raise EvaluationError(f"{call.where} writes '{name}', which has a value already")

@@ -19,7 +19,8 @@ Array = NDArray[Any]
 class Node:
     """An operator call. `inputs` are float64 for floating-point tensors; `types` and `output_types` are the declared types.
 
-    `results`, `output_types` and `output_names` hold the outputs that the node names.
+    `results`, `output_types` and `output_names` go by position up to the last output that the node names; the name of one
+    that it leaves out is empty.
     """
 
     operator: str
@@ -61,9 +62,9 @@ class Node:
             tuple(None if v is None else v.data for v in step.inputs),
             tuple(None if v is None else v.type for v in step.inputs),
             step.attributes,
-            tuple(v.type or "" for v in step.outputs.values()),
-            tuple(v.data for v in step.outputs.values()),
-            tuple(step.outputs),
+            tuple(v.type or "" for v in step.outputs),
+            tuple(v.data for v in step.outputs),
+            tuple(step.call.outputs),
         )
 
     def again(self, inputs: Sequence[Array | None], **changed: Any) -> tuple[Array, ...]:

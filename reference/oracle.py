@@ -21,8 +21,9 @@ class Result:
     value: float64 and unrounded for floating-point types, else exact in its own type. magnitudes: B, Q and the number of terms
     of a linear operator (first output only), else None. ingredients: inner quantities of an explicit bound, empty where inputs
     and value suffice. open: mask of the elements that ONNX leaves to the implementation; ties: mask of those that a relative
-    move of the operands by 2^-20 would decide otherwise (a coordinate half-way between two elements, a quotient half-way between
-    two integers, an overlap at the threshold). Masks broadcast to the value; None where there is no such element.
+    move of the operands by 2^-20 would decide otherwise (a coordinate half-way between two elements, a quotient half-way
+    between two integers, an overlap at the threshold; by 2^-14 for requantised results, which single precision computes).
+    Masks broadcast to the value; None where there is no such element.
     """
 
     name: str
@@ -39,10 +40,17 @@ class Result:
 
 
 def results(node: Node, *, with_magnitudes: bool = True) -> tuple[Result, ...]:
-    """The outputs that the node names. `with_magnitudes=False` leaves magnitudes and ingredients out, at a third of the cost."""
+    """The outputs that the node names. B and Q are computed when they are first looked at; `with_magnitudes=False` leaves
+    them and the ingredients out."""
     sizes = magnitudes.of(node) if with_magnitudes else None
     inner = ingredients.of(node) if with_magnitudes else {}
     return tuple(
-        Result(name, kind, value, sizes if i == 0 else None, inner, marks.left_open(node, i), marks.ties(node, i))
-        for i, (name, kind, value) in enumerate(zip(node.output_names, node.output_types, node.results, strict=False))
+        Result(name, kind, value, sizes if i == 0 else None, inner, _any(marks.left_open(node, i)), _any(marks.ties(node, i)))
+        for i, (name, kind, value) in enumerate(zip(node.output_names, node.output_types, node.results, strict=True))
+        if name
     )
+
+
+def _any(mask: Array | None) -> Array | None:
+    """The mask, or None if it marks nothing."""
+    return mask if mask is not None and mask.any() else None

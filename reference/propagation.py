@@ -14,9 +14,11 @@ from typing import Any
 
 import numpy as np
 import onnx
+import onnx.inliner
 
 from reference import dtypes, evaluator, magnitudes
 from reference.node import Array, Node
+from reference.ops.quantization import spread
 
 ROUNDING = 0.18
 """Mean square of a rounding error in units of (u·|y|)²: uniform over half an ulp, significands logarithmic."""
@@ -68,36 +70,85 @@ ROUNDED_ONCE = frozenset(["Add", "Sub", "Mul", "Div", "Sqrt", "Reciprocal", "Cas
 ONE_TO_ONE = MOVES | ROUNDED_ONCE | frozenset(["Erf", "Exp", "Gelu", "LeakyRelu", "Log", "Pow", "Sigmoid", "Swish", "Tanh"])
 """Operators whose output elements depend on one element of each input: signs do not matter, one probe is exact."""
 
+SHAPED_BY_THE_REST = frozenset(["Range", "Resize", "Upsample"])
+"""Operators whose further floating-point inputs say how many elements there are: only the first is data (Range: none)."""
+
+WITH_BODIES = frozenset(["If", "Loop", "Scan", "SequenceMap"])
+"""Operators that evaluate subgraphs, whose errors are not followed."""
+
+
+def _contracted(node: Node) -> float:
+    """The length that FusedMatMul sums over."""
+    shape = node.real(0).shape
+    return float(shape[-2] if node.attribute("transA", 0) and len(shape) > 1 else shape[-1])
+
+
+def _attended(node: Node) -> float:
+    """The longest sums of attention: over the elements of a head, and over the keys."""
+    keys = node.results[1] if len(node.results) > 1 and node.results[1].ndim == 4 else node.real(1)
+    heads = node.attribute("num_heads", node.attribute("q_num_heads", 1))
+    query = node.real(0)
+    return float(max(query.shape[-1] // (1 if query.ndim == 4 else heads), keys.shape[-2]))
+
+
+INNER_TERMS: Mapping[str, Callable[[Node], float]] = {
+    "Attention": _attended,
+    "DFT": lambda node: float(max(node.real(0).shape)),
+    "DeformConv": lambda node: float(np.prod(node.real(1).shape[1:])),
+    "FusedConv": lambda node: float(np.prod(node.real(1).shape[1:])),
+    "FusedMatMul": _contracted,
+    "GroupQueryAttention": _attended,
+    **dict.fromkeys(("GRU", "LSTM", "RNN"), lambda node: float(node.real(1).shape[2] + node.real(2).shape[2])),
+    **dict.fromkeys(("Resize", "Upsample"), lambda node: float(max(node.real(0).shape, default=1)) ** 2),  # of coordinates
+    "MatMulNBits": lambda node: float(node.attributes["K"]),
+    "MultiHeadAttention": _attended,
+    "ReduceL2": lambda node: (node.real(0).size / max(1, node.results[0].size)) ** 2,  # all terms have one sign
+    "STFT": lambda node: float(node.real(2).size if node.given(2) else node.real(0).shape[1]),
+}
+"""Operator → terms of the longest sum inside it. A chain of K random terms has (K + 1)/4 times the variance
+of its operands' rounding (NUMERICS' tier 2: (K + 1)(Q + 2S²)/6 with S² = Q, against 2Q);
+an error that is a multiple of a length counts as its square."""
+
 
 def variances(model: onnx.ModelProto, feeds: Mapping[str, Any], *, accumulator: str = "float32") -> dict[str, Array]:
-    """Tensor name → variance of its error, float64 of the tensor's shape, for every tensor of the main graph.
+    """Tensor name → variance of its error, float64 of the tensor's shape, for every tensor of the main graph; functions of the
+    model are followed inside.
 
     accumulator: format of sums and functions inside a node (float64 tensors take float64); results are rounded to their own
-    type. Feeds and initialisers have no error. For integers the variance is in units of the integer; where a requantised
-    tensor's error cannot be followed (an integer operator that is no data movement), it is NaN. Raises EvaluationError.
+    type. Feeds and initialisers have no error. For integers the variance is in units of the integer. NaN where the error
+    cannot be followed: behind If, Loop and Scan, in sequences, behind integer operators that are no data movement (a
+    requantised product), and where the number of elements depends on values. Raises EvaluationError.
     """
     known: dict[str, Array] = {}
-    for step in evaluator.steps(model, feeds):
+    flat = onnx.inliner.inline_local_functions(model) if isinstance(model, onnx.ModelProto) and model.functions else model
+    for step in evaluator.steps(flat, feeds):
         node = Node.evaluated(step)
         brought = [known.get(name) if name else None for name in step.call.inputs]
         for name, variance in zip(node.output_names, _of_node(node, brought, accumulator), strict=True):
-            known[name] = variance
+            if name:
+                known[name] = variance
     return known
 
 
 def _of_node(node: Node, brought: Sequence[Array | None], accumulator: str) -> list[Array]:
     """The variance of every output."""
     shapes = [np.shape(value) for value in node.results]
-    if any(not isinstance(value, np.ndarray) for value in node.results):
-        return [np.full((), np.nan) for _ in shapes]
+    unknown = [
+        np.full(shape if isinstance(value, np.ndarray) else (), np.nan)
+        for shape, value in zip(shapes, node.results, strict=True)
+    ]
+    tensors = [*(x for x in node.inputs if x is not None), *node.results]
+    if node.operator in WITH_BODIES or not all(isinstance(x, np.ndarray) for x in tensors):
+        return unknown
     if all(v is None or not np.any(v) for v in brought) and not any(dtypes.is_float(t) for t in node.output_types):
         return [np.zeros(shape) for shape in shapes]
+    if any(v is not None and np.isnan(v).any() for v in brought) and node.operator not in MOVES:
+        return unknown
     with np.errstate(all="ignore"):
         if node.operator in SUMS:
-            total = [SUMS[node.operator](node, brought)]
-            total[0] = total[0] + _own_of_sum(node, accumulator)
+            total = [SUMS[node.operator](node, brought) + _own_of_sum(node, accumulator), *unknown[1:]]
         elif node.operator in ("QuantizeLinear", "DynamicQuantizeLinear") or dtypes.is_integer(node.output_types[0]):
-            total = _requantised(node, brought)
+            total = _requantised(node, brought, accumulator)
         else:
             total = _differentiated(node, brought, accumulator)
     return [np.broadcast_to(v, shape) for v, shape in zip(total, shapes, strict=True)]
@@ -172,26 +223,24 @@ SUMS: Mapping[str, Callable[[Node, Sequence[Array | None]], Array]] = {
 """Operators whose outputs are sums over many elements: their variances are exact."""
 
 
-def _requantised(node: Node, brought: Sequence[Array | None]) -> list[Array]:
-    """Rounding to integers turns a small error σ into a step of 1 with probability E|error| = σ·√(2/π)."""
-    unknown = [np.full(v.shape, np.nan) for v in node.results]
+def _requantised(node: Node, brought: Sequence[Array | None], accumulator: str) -> list[Array]:
+    """Rounding to a step s turns a small error σ into a whole step with probability E|error|/s, E|error| = σ·√(2/π)."""
     if node.operator in MOVES:
         moved = [x if v is None else v for x, v in zip(node.inputs, brought, strict=True)]
         return list(node.again(moved))
     if node.operator not in ("QuantizeLinear", "DynamicQuantizeLinear"):
-        return unknown
+        return [np.full(v.shape, np.nan) for v in node.results]
     variance = np.zeros(()) if brought[0] is None else brought[0]
-    scale = node.real(1) if node.operator == "QuantizeLinear" else node.results[1]
-    if scale.size != 1:
-        shape = [1] * node.results[0].ndim
-        axis = int(node.attribute("axis", 1))
-        if scale.ndim != 1:
-            return unknown
-        shape[axis] = scale.size
-        scale = scale.reshape(shape)
+    if node.operator == "QuantizeLinear":
+        scale = spread(node.real(1), node.real(0).shape, int(node.attribute("axis", 1)), int(node.attribute("block_size", 0)))
+        rest = []
+    else:
+        scale = node.results[1]
+        rest = [_differentiated(node, brought, accumulator)[1], np.zeros(())]
+    kind = node.output_types[0]
+    size = dtypes.quantum(node.results[0], kind) if dtypes.is_float(kind) else 1.0
     sigma = np.sqrt(variance) / scale
-    rounded = np.maximum(sigma**2, np.sqrt(2 / np.pi) * sigma)
-    return [np.broadcast_to(rounded, node.results[0].shape), *[np.zeros(v.shape) for v in node.results[1:]]]
+    return [np.maximum(sigma**2, np.sqrt(2 / np.pi) * sigma * size), *rest]
 
 
 def _signs(shape: tuple[int, ...], *key: Any) -> Array:
@@ -204,19 +253,29 @@ def _signs(shape: tuple[int, ...], *key: Any) -> Array:
 
 
 def _differentiated(node: Node, brought: Sequence[Array | None], accumulator: str) -> list[Array]:
-    """Variances along random signs, each input by itself; an operator that rounds inside is taken as one that computes
-    exactly from inputs rounded once more (backward stable)."""
-    total = [np.zeros(v.shape) + _stored(node, i) for i, v in enumerate(node.results)]
+    """Variances along random signs, each input by itself, and what the node adds: as a sum of products does where it has
+    magnitudes; else an operator that rounds inside is taken as one that computes exactly from inputs rounded once more
+    (backward stable), as often as its inner sums are long."""
     unit = _unit(node.output_types[0], accumulator)
-    exact = node.operator in MOVES or node.operator in ROUNDED_ONCE
-    total = [np.zeros(v.shape) for v in node.results] if node.operator in MOVES else total
+    inside = INNER_TERMS.get(node.operator)
+    linear = inside is None and magnitudes.of(node) is not None
+    longer = 1.0 if inside is None else max(1.0, (inside(node) + 1) / 4)
+    exact = linear or node.operator in MOVES or node.operator in ROUNDED_ONCE
+    total = [
+        np.zeros(v.shape) if node.operator in MOVES else np.zeros(v.shape) + _stored(node, i)
+        for i, v in enumerate(node.results)
+    ]
+    if linear and node.operator not in MOVES:
+        total[0] = total[0] + _own_of_sum(node, accumulator)
     for i, (x, kind) in enumerate(zip(node.inputs, node.types, strict=True)):
         if x is None or kind is None or not (dtypes.is_float(kind) or brought[i] is not None):
+            continue
+        if node.operator in SHAPED_BY_THE_REST and (i > 0 or node.operator == "Range"):
             continue
         real = np.asarray(x, np.float64)
         variance = np.zeros(real.shape) if brought[i] is None else np.asarray(brought[i], np.float64)
         if not exact:
-            variance = variance + ROUNDING * (unit * real) ** 2
+            variance = variance + longer * ROUNDING * (unit * real) ** 2
         if not np.any(variance):
             continue
         for k, gained in enumerate(_gain(node, i, real, variance)):
@@ -225,16 +284,20 @@ def _differentiated(node: Node, brought: Sequence[Array | None], accumulator: st
 
 
 def _gain(node: Node, i: int, x: Array, variance: Array) -> list[Array]:
-    """What the variance of input i gives to each output."""
+    """What the variance of input i gives to each output; NaN where a moved input changes the number of elements."""
     step = np.sqrt(variance)
+    finite = np.isfinite(x) & np.isfinite(variance)
+    largest = np.sqrt(np.mean(variance, where=finite)) if finite.any() else 0.0
     # So large that float64's own rounding does not show in the difference, so small that the operator is linear.
-    scale = 2.0**-26 * np.sqrt(np.nanmean(x * x)) / np.sqrt(np.nanmean(variance)) if np.any(x) else 1.0
+    scale = 2.0**-26 * np.sqrt(np.mean(x * x, where=finite)) / largest if largest > 0 and np.any(x) else 1.0
     gains = [np.zeros(v.shape) for v in node.results]
     probes = 1 if node.operator in ONE_TO_ONE else PROBES
     for p in range(probes):
         moved = step * scale * _signs(x.shape, node.output_names, i, p)
         ends = [node.again([*node.inputs[:i], end, *node.inputs[i + 1 :]]) for end in (x + moved, x - moved)]
         for k, (high, low) in enumerate(zip(*ends, strict=True)):
-            if high.dtype.kind == "f":
+            if high.shape != gains[k].shape or low.shape != gains[k].shape:
+                gains[k] = np.full(gains[k].shape, np.nan)
+            elif high.dtype.kind == "f":
                 gains[k] = gains[k] + ((high - low) / (2 * scale)) ** 2 / probes
     return gains

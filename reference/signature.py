@@ -161,11 +161,13 @@ def _bound(operator: str, domain: str, version: int, types: tuple[str | None, ..
 
 
 @functools.cache
-def check_attributes(operator: str, domain: str, version: int, names: frozenset[str]) -> None:
-    """Raises ValueError for an attribute that the operator does not have, and for a missing one that it needs."""
+def check_attributes(operator: str, domain: str, version: int, given: frozenset[tuple[str, int]]) -> None:
+    """Raises ValueError for an attribute that the operator does not have or that is of another kind, and for a missing one
+    that it needs. given: names and AttributeProto.AttributeType (0: not said)."""
     found = schema(operator, domain, version)
     if found is None:
         return
+    names = {name for name, _ in given}
     unknown = sorted(names - set(found.attributes))
     if unknown:
         raise ValueError(
@@ -174,6 +176,12 @@ def check_attributes(operator: str, domain: str, version: int, names: frozenset[
     missing = sorted(name for name, a in found.attributes.items() if a.required and name not in names)
     if missing:
         raise ValueError(f"attribute '{missing[0]}' is missing")
+    for name, kind in sorted(given):
+        declared: Any = found.attributes[name].type  # the enumeration has no stub
+        wanted = declared.value
+        if kind not in (0, wanted):
+            says = onnx.AttributeProto.AttributeType.Name
+            raise ValueError(f"attribute '{name}' is {says(kind)}, but the operator takes {says(wanted)}")
 
 
 def without_legacy(attributes: Mapping[str, Any]) -> dict[str, Any]:
@@ -235,13 +243,12 @@ def output_types(
 ) -> list[str | None]:
     """The type of each output; None where only the result itself tells (a subgraph's, another domain's).
 
-    types: of the inputs, None where unknown or left out; given: whether each input is there. Raises ValueError for inputs,
-    attributes and numbers of outputs that the operator does not have.
+    types: of the inputs, None where unknown or left out; given: whether each input is there. Raises ValueError for inputs
+    and numbers of outputs that the operator does not have.
     """
     found = schema(operator, domain, version)
     if found is None:
         return ["float32" if i in _SINGLE_PRECISION.get(operator, ()) else None for i in range(n_outputs)]
-    check_attributes(operator, domain, version, frozenset(attributes))
     bound = _bound(operator, domain, version, tuple(types), tuple(given))
     if n_outputs > found.max_output:
         raise ValueError(f"{n_outputs} outputs are named, the operator has at most {found.max_output}")

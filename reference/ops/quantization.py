@@ -15,7 +15,7 @@ from reference import dtypes as types
 from reference.exact import two_product, two_sum
 from reference.ops import convolution, matrix
 from reference.ops.arguments import axis_in, single
-from reference.ops.requantization import Quotient, Terms, near_tie, real, round_quotient, saturated, stored
+from reference.ops.requantization import TIE_DISTANCE, Quotient, Terms, near_tie, real, round_quotient, saturated, stored
 
 Array = NDArray[Any]
 
@@ -53,17 +53,30 @@ def quantize_linear_real(
     precision: int = 0,
     saturate: int = 1,
 ) -> Array:
-    """x/y_scale + y_zero_point, float64, x's shape, whatever the `precision`."""
+    """x/y_scale + y_zero_point, float64, x's shape, whatever the `precision`; neither rounded nor saturated."""
     scale, zero = (spread(p, x.shape, axis, block_size) for p in (y_scale, _zero(y_zero_point)))
     with np.errstate(all="ignore"):
         return np.asarray(x / scale + zero)
 
 
 def quantize_ties(
-    x: Array, y_scale: Array, y_zero_point: Array | None = None, *, axis: int = 1, block_size: int = 0, **attributes: Any
+    x: Array,
+    y_scale: Array,
+    y_zero_point: Array | None = None,
+    *,
+    axis: int = 1,
+    block_size: int = 0,
+    dtypes: tuple[str | None, ...] = (),
+    **attributes: Any,
 ) -> Array:
-    """Mask of the elements of QuantizeLinear whose quotient x/y_scale is a half-way between integers or within 2^-20 of one."""
-    return near_tie(quantize_linear_real(x, y_scale, axis=axis, block_size=block_size))
+    """Mask of the elements of QuantizeLinear whose quotient x/y_scale is half-way between two values of y's type or within
+    2^-20 of that."""
+    name = _quantised_type(y_zero_point, attributes.get("output_dtype", 0), dtypes)
+    quotient = quantize_linear_real(x, y_scale, axis=axis, block_size=block_size)
+    if not types.is_float(name):
+        return near_tie(quotient)
+    low, high = (types.round_to(quotient * (1 + move), name) for move in (-TIE_DISTANCE, TIE_DISTANCE))
+    return np.asarray((low != high) & ~(np.isnan(low) & np.isnan(high)))
 
 
 def division_type(precision: int, dtypes: tuple[str | None, ...]) -> str | None:
@@ -113,19 +126,17 @@ def quantize_linear(
     """QuantizeLinear-28 (10 to 25 with their attributes and types): saturate(round half even(x/y_scale) + y_zero_point).
 
     y_scale: a single one, (length of `axis`), or with `block_size` one per block along `axis`; y_zero_point alike, and
-    of y's type, else `output_dtype`, else uint8. For floating-point y the real quotient is returned, as for every
-    float result, saturated unless `saturate` is 0 and the type has something beyond. From 23 on the division has the
-    type that `precision` names, else y_scale's; it is exact here unless that is narrower than x. Open in ONNX: NaN (0
-    here, before the zero point). Raises ValueError for parameters that fit neither x nor each other.
+    of y's type, else `output_dtype`, else uint8. Floating-point y are rounded to nearest even in their type, and beyond
+    its largest number saturated unless `saturate` is 0 and the type has something beyond. From 23 on the division has
+    the type that `precision` names, else y_scale's; it is exact here unless that is narrower than x. Open in ONNX: NaN
+    (0 here, before the zero point). Raises ValueError for parameters that fit neither x nor each other.
     """
     name = _quantised_type(y_zero_point, output_dtype, dtypes)
     scale, zero = (spread(p.astype(np.float64), x.shape, axis, block_size) for p in (y_scale, _zero(y_zero_point)))
     numerator, divisor = _divided(np.asarray(x, np.float64), scale, division_type(precision, dtypes))
     if types.is_float(name):
-        form = types.FLOATS[name]
         with np.errstate(all="ignore"):
-            y = numerator[0] / divisor[0] + zero
-        return np.asarray(np.clip(y, -form.largest, form.largest) if saturate or not form.has_nan else y)
+            return types.round_to(numerator[0] / divisor[0] + zero, name, saturate=bool(saturate))
     return Quotient(numerator, divisor, zero.astype(types.numpy_dtype(name))).stored()
 
 

@@ -194,9 +194,9 @@ def grid_sample_ties(
 def grid_sample_open(
     x: Array, grid: Array, *, align_corners: int = 0, mode: str = "linear", padding_mode: str = "zeros"
 ) -> Array:
-    """Mask of the elements that ONNX leaves open, broadcastable to the result: NaN and infinite locations, what a string outside
-    is, and cubic with border less than an element outside, where the text brings the location to the border, and PyTorch,
-    which it refers to, only the taps."""
+    """Mask of the elements that ONNX leaves open, broadcastable to the result: NaN and infinite locations, what a string
+    outside is, and cubic with border less than an element outside, where the text brings the location to the border, and
+    PyTorch, which it refers to, only the taps."""
     mode = _check_grid(x, grid, mode, padding_mode)
     marked = ~np.isfinite(grid).all(axis=-1).reshape(grid.shape[0], math.prod(grid.shape[1:-1]))
     for g, length in _axis_grids(x, grid) if mode == "cubic" and padding_mode == "border" else []:

@@ -70,8 +70,8 @@ def _plain(number: str) -> str:
 
 def written(x: Array, source: str) -> Array:
     """Strings for the values of x, whose declared type is `source`: integers in decimal, bool as 1 and 0, reals in plain
-    notation with as few digits as tell the value from its neighbours in that type, or as NaN, INF and -INF."""
-    flat = x.ravel()
+    notation with as few digits as tell the value, rounded to that type, from its neighbours in it, or as NaN, INF and -INF."""
+    flat = types.round_to(x.ravel(), source) if types.is_float(source) else x.ravel()
     result = np.empty(flat.shape, object)
     if not types.is_float(source):
         result[:] = [str(int(v)) for v in flat]

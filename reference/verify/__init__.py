@@ -33,7 +33,6 @@ def verify(
     `DEFAULT`. A right result at a rung below the default is `pass_reduced`. The verdicts are a pure function of the arguments.
     """
     node = Node.of(model, feeds)
-    names = [v.name for v in model.graph.output]
     dtype = _main_type(node)
     single = dtype == "float64" and modes.is_single(node)
     default = "fp32" if single else DEFAULT.get(dtype, "fp32")
@@ -41,7 +40,9 @@ def verify(
     setting = Setting(max(arithmetic, RUNGS[default], key=_exactness) if single else arithmetic, dtype)
     reduced = _exactness(setting.arithmetic) > _exactness(RUNGS[default])
     verdicts = []
-    for expected, name in zip(_expectations(node, names, setting), names, strict=True):
+    expectations = {e.name: e for e in _expectations(node, setting)}
+    for name in [v.name for v in model.graph.output]:
+        expected = expectations[name]
         if name not in outputs:
             verdicts.append(TensorVerdict(name, "mismatch", f"the compiled model has no output {name}"))
             continue
@@ -49,13 +50,13 @@ def verify(
         if reduced and verdict.status == "pass":
             verdict = dataclasses.replace(verdict, status="pass_reduced")
         if verdict.status == "mismatch" and node.operator not in modes.SIGNED_ZERO:
-            verdict = _with_flushed_operands(verdict, node, names, outputs[name], setting)
+            verdict = _with_flushed_operands(verdict, node, outputs[name], setting)
         if verdict.status == "mismatch" and node.operator in ("Cast", "CastLike") and expected.dtype in WIDE:
             verdict = _with_another_rounding(verdict, expected, node, outputs[name])
         if node.operator in modes.INTERVALS and expected.interval is not None and fits(expected, outputs[name]):
             verdict = _requantised(verdict, node, outputs[name])
         elif verdict.status == "mismatch" and dtypes.is_float(dtype):
-            verdict = _with_fitting_rung(verdict, node, names, outputs[name], setting)
+            verdict = _with_fitting_rung(verdict, node, outputs[name], setting)
         verdicts.append(verdict)
     return verdicts
 
@@ -70,7 +71,7 @@ def _exactness(rung: Arithmetic) -> int:
     return ORDER.index(rung.name)
 
 
-def _expectations(node: Node, names: list[str], setting: Setting) -> list[Expected]:
+def _expectations(node: Node, setting: Setting) -> list[Expected]:
     """What each output must be under one arithmetic. Raises KeyError for an operator that has no mode."""
     modes.mode_of(node.operator)
     bounds: list[Array] | None = None
@@ -78,7 +79,7 @@ def _expectations(node: Node, names: list[str], setting: Setting) -> list[Expect
         with np.errstate(all="ignore"):
             bounds = modes.BOUNDS[node.operator](node, setting)
     result = []
-    for i, (name, value, dtype) in enumerate(zip(names, node.results, node.output_types, strict=True)):
+    for i, (name, value, dtype) in enumerate(zip(node.output_names, node.results, node.output_types, strict=True)):
         undecided = marks.left_open(node, i)
         if node.operator in modes.WITHOUT_BOUND:
             result.append(Expected(name, value, np.nan, dtype, open=undecided))
@@ -93,6 +94,9 @@ def _expectations(node: Node, names: list[str], setting: Setting) -> list[Expect
         if not dtypes.is_float(dtype):
             result.append(Expected(name, value, 0.0, dtype, open=undecided, interval=interval))
             continue
+        if node.operator == "QuantizeLinear":
+            real = integers.REAL[node.operator](*node.inputs, **node.attributes)
+            value = np.where(np.abs(real) <= dtypes.FLOATS[dtype].largest, real, value)  # what the device rounds
         error = bounds[i] if bounds and i < len(bounds) else np.zeros(value.shape)
         finite = np.isfinite(value)
         if node.operator in modes.OVERFLOWING:
@@ -129,17 +133,17 @@ def _stored(error: Array, value: Array, dtype: str, setting: Setting) -> Array:
     return np.where(error == 0, 0.0, width)
 
 
-def _compared(name: str, node: Node, names: list[str], got: Array, setting: Setting) -> TensorVerdict:
+def _compared(name: str, node: Node, got: Array, setting: Setting) -> TensorVerdict:
     """The verdict on one output under another arithmetic or for another node than the case's own."""
-    return compare(next(e for e in _expectations(node, names, setting) if e.name == name), got)
+    return compare(next(e for e in _expectations(node, setting) if e.name == name), got)
 
 
-def _with_fitting_rung(verdict: TensorVerdict, node: Node, names: list[str], got: Array, setting: Setting) -> TensorVerdict:
+def _with_fitting_rung(verdict: TensorVerdict, node: Node, got: Array, setting: Setting) -> TensorVerdict:
     """Names the most exact lower rung at which the output would be right, if there is one."""
     for name in LADDER.get(setting.dtype, ()):
         if _exactness(RUNGS[name]) <= _exactness(setting.arithmetic):
             continue
-        if _compared(verdict.name, node, names, got, Setting(RUNGS[name], setting.dtype)).status == "pass":
+        if _compared(verdict.name, node, got, Setting(RUNGS[name], setting.dtype)).status == "pass":
             return dataclasses.replace(verdict, message=f"{verdict.message}; right for the arithmetic '{name}'")
     return verdict
 
@@ -155,7 +159,7 @@ def _with_another_rounding(verdict: TensorVerdict, expected: Expected, node: Nod
     return verdict
 
 
-def _with_flushed_operands(verdict: TensorVerdict, node: Node, names: list[str], got: Array, setting: Setting) -> TensorVerdict:
+def _with_flushed_operands(verdict: TensorVerdict, node: Node, got: Array, setting: Setting) -> TensorVerdict:
     """Right if subnormal operands count as zero, all of them or those of the parameters (whose constants a compiler folds):
     flushing is a property of the unit, which ONNX leaves alone."""
     subnormal = [
@@ -173,7 +177,7 @@ def _with_flushed_operands(verdict: TensorVerdict, node: Node, names: list[str],
             for i, (x, mask) in enumerate(zip(node.inputs, subnormal, strict=True))
         ]
         flushed = dataclasses.replace(node, inputs=tuple(inputs), results=node.again(inputs))
-        found = _compared(verdict.name, flushed, names, got, setting)
+        found = _compared(verdict.name, flushed, got, setting)
         if found.status == "pass":
             return dataclasses.replace(found, status="pass_reduced", message="flushes subnormal operands")
     return verdict

@@ -100,9 +100,10 @@ def _exact(expected: Expected, got: Array) -> tuple[Array, Array]:
     """(wrong, |error|) for every other type: integers within their interval, the rest equal."""
     reference = expected.value
     if not dtypes.is_integer(expected.dtype):
-        wrong = np.asarray(got != reference)
         if expected.dtype.startswith("complex"):
             wrong = _differ(got.real, reference.real) | _differ(got.imag, reference.imag)
+        else:
+            wrong = np.asarray(got != reference)
         return wrong, wrong.astype(np.float64)
     wide = object if got.dtype.itemsize == 8 else np.int64  # differences of 64-bit integers need Python's
     error = np.asarray(np.abs(got.astype(wide) - reference.astype(wide)), np.float64)
@@ -115,7 +116,8 @@ def _exact(expected: Expected, got: Array) -> tuple[Array, Array]:
 
 def _differ(a: Array, b: Array) -> Array:
     """Where real parts differ; NaN equals NaN."""
-    return np.asarray((a != b) & ~(np.isnan(a) & np.isnan(b)))
+    with np.errstate(invalid="ignore"):  # signalling NaN
+        return np.asarray((a != b) & ~(np.isnan(a) & np.isnan(b)))
 
 
 def _verdict(expected: Expected, got: Array, wrong: Array, ratio: Array, error: Array, undecided: Array) -> TensorVerdict:

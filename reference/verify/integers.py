@@ -60,7 +60,8 @@ def neighbours(node: Node) -> tuple[Array, Array] | None:
     if np.abs(real).max(initial=0.0) >= 2.0**52:
         return None
     nearly = np.rint(real)
-    whole = np.abs(real - nearly) <= 2.0**-40 * np.maximum(np.abs(real), 1.0)  # the real value is a float64 itself
+    with np.errstate(invalid="ignore"):  # an infinite logarithm
+        whole = np.abs(real - nearly) <= 2.0**-40 * np.maximum(np.abs(real), 1.0)  # the real value is a float64 itself
     return np.where(whole, nearly, np.floor(real)), np.where(whole, nearly, np.ceil(real))
 
 
@@ -74,7 +75,9 @@ def _zero_point(node: Node) -> float:
 
 def _u(node: Node, setting: Setting) -> float:
     """Roundoff of requantisation: single precision, or if they are coarser the unit's and that of the division."""
-    named = quantization.division_type(node.attribute("precision", 0), node.types) if node.operator == "QuantizeLinear" else None
+    named = (
+        quantization.division_type(node.attribute("precision", 0), node.types) if node.operator == "QuantizeLinear" else None
+    )
     return max(U_REQUANTISE, setting.u, dtypes.FLOATS[named].unit_roundoff if named else 0.0)
 
 

@@ -5,6 +5,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, parser
 
+from reference import dtypes
 from reference.evaluator import EvaluationError, evaluate, evaluate_typed, steps
 
 
@@ -121,8 +122,54 @@ def test_an_operator_that_the_table_lacks_is_evaluated_by_the_body_of_its_schema
 def test_every_node_is_evaluated_on_what_the_device_gave_before_it():
     m = model("g (float[1] x) => (float[1] z) { y = Neg(x) z = Add(y, y) }")
     seen = list(steps(m, {"x": f32(1)}, {"y": f32(-1.5)}))
-    assert seen[0].outputs["y"].data.tolist() == [-1]
-    assert seen[1].outputs["z"].data.tolist() == [-3]
+    assert seen[0].named_outputs["y"].data.tolist() == [-1]
+    assert seen[1].named_outputs["z"].data.tolist() == [-3]
+
+
+def test_what_is_given_must_be_there_and_fit():
+    m = model("g (float[2] x) => (float[2] z) { y = Neg(x) z = Abs(y) }")
+    with pytest.raises(EvaluationError, match="'w' was given, but no node of graph 'g' writes it"):
+        list(steps(m, {"x": f32(1, 2)}, {"w": f32(1, 2)}))
+    with pytest.raises(EvaluationError, match=r"'y' is float32 \(2,\), but uint8 \(2,\) was given"):
+        list(steps(m, {"x": f32(1, 2)}, {"y": np.array([1, 2], np.uint8)}))
+    with pytest.raises(EvaluationError, match=r"'y' is float32 \(2,\), but float32 \(1,\) was given"):
+        list(steps(m, {"x": f32(1, 2)}, {"y": f32(1)}))
+
+
+def test_a_quantised_float_is_rounded_inside_a_graph():
+    # -3.3/0.5 = -6.6 lies between -6.5 and -7 in e4m3fn; 300/0.5 is beyond 448
+    m = model("g (float[2] x, float s, float8e4m3fn z) => (y) { q = QuantizeLinear(x, s, z) y = DequantizeLinear(q, s) }")
+    zero = np.zeros((), dtypes.numpy_dtype("float8_e4m3fn"))
+    assert evaluate(m, {"x": f32(-3.3, 300), "s": np.float32(0.5), "z": zero})["y"].tolist() == [-3.25, 224]
+
+
+def test_a_computed_real_is_written_in_the_digits_of_its_type():
+    m = model("g (float[1] x) => (y) { e = Exp(x) y = Cast<to = 8>(e) }")
+    assert evaluate(m, {"x": f32(1)})["y"].tolist() == ["2.7182817"]  # float32 nearest to e
+
+
+def test_a_model_is_asked_for():
+    with pytest.raises(EvaluationError, match=r"an onnx\.ModelProto is expected, not str; onnx\.load reads a file"):
+        evaluate("model.onnx", {})
+
+
+def test_one_name_may_be_wanted():
+    m = model("g (float[1] x) => (float[1] z) { hidden = Neg(x) z = Abs(hidden) }")
+    assert evaluate(m, {"x": f32(1)}, "hidden")["hidden"].tolist() == [-1]
+
+
+def test_an_initialiser_in_a_file_of_its_own_is_refused():
+    m = model("g (float[1] x) => (float[1] y) { y = Add(x, w) }")
+    m.graph.initializer.add(name="w", data_type=TensorProto.FLOAT, dims=[1], data_location=TensorProto.EXTERNAL)
+    with pytest.raises(EvaluationError, match=r"initialiser 'w' lies in a file of its own; onnx\.load reads it"):
+        evaluate(m, {"x": f32(1)})
+
+
+@pytest.mark.parametrize("opset", [0, 99])
+def test_an_opset_beyond_those_that_were_compared_with_their_text_is_refused(opset):
+    m = model("g (float[1] x) => (y) { y = Neg(x) }", opset)
+    with pytest.raises(EvaluationError, match=f"imports opset {opset} of ai.onnx; the reference knows 1 to 28"):
+        evaluate(m, {"x": f32(1)})
 
 
 @pytest.mark.parametrize(
@@ -168,6 +215,11 @@ def test_every_node_is_evaluated_on_what_the_device_gave_before_it():
             "g (float[n] x) => (y) { y = LeakyRelu<beta = 1.0>(x) }",
             {"x": f32(1)},
             r"\(ai.onnx:LeakyRelu version 21\): attribute 'beta' is unknown; the operator has alpha",
+        ),
+        (
+            'g (float[n] x) => (y) { y = LeakyRelu<alpha = "s">(x) }',
+            {"x": f32(1)},
+            r"LeakyRelu version 21\): attribute 'alpha' is STRING, but the operator takes FLOAT",
         ),
         ("g (float[n] x) => (y) { y = Cast(x) }", {"x": f32(1)}, r"Cast version 21\): attribute 'to' is missing"),
         (

@@ -86,6 +86,40 @@ def test_the_value_is_real_and_the_stored_one_is_rounded(kind, stored):
     assert result.stored().dtype == np.float32
 
 
+def test_marks_keep_their_place_where_an_output_is_left_out():
+    x, one = np.arange(12, dtype=np.float32).reshape(2, 3, 2), np.ones(3, np.float32)
+    n = node(
+        "g (float[2,3,2] x, float[3] s, float[3] b, float[3] m, float[3] v) => (y, rv) {"
+        'y, "", rv = BatchNormalization(x, s, b, m, v) }',
+        {"x": x, "s": one, "b": one, "m": one, "v": one},
+        8,
+    )
+    first, running_variance = oracle.results(n)
+    assert (first.name, running_variance.name) == ("y", "rv")
+    assert first.open is None
+    assert running_variance.open is not None
+
+
+def test_ties_of_narrow_floats_lie_on_their_own_grid():
+    # e4m3fn from 16 to 32 has steps of 2: 17 is half-way; 0.5 is exact
+    zero = np.zeros((), numpy_type("float8_e4m3fn"))
+    feeds = {"x": f32(8.5, 0.25), "s": np.float32(0.5), "z": zero}
+    n = node("g (float[2] x, float s, float8e4m3fn z) => (y) { y = QuantizeLinear(x, s, z) }", feeds)
+    (result,) = oracle.results(n)
+    assert result.ties is not None
+    assert result.ties.tolist() == [True, False]
+
+
+def test_a_function_of_the_model_is_not_taken_for_the_operator_of_its_name():
+    m = parser.parse_model(
+        """<ir_version: 10, opset_import: ["" : 21, "own" : 1]> g (float[1] x) => (y) { y = own.Clip(x) }
+        <opset_import: ["" : 21], domain: "own"> Clip (a) => (b) { b = Neg(a) }"""
+    )
+    (result,) = oracle.results(Node.of(m, {"x": f32(np.inf)}))
+    assert result.value.tolist() == [-np.inf]
+    assert result.open is None
+
+
 def numpy_type(kind: str) -> np.dtype:
     from reference import dtypes
 

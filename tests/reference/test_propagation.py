@@ -148,6 +148,62 @@ def test_an_input_of_bfloat16_precision_is_far_outside_what_float32_explains():
     assert np.sqrt(np.mean((error / sigma) ** 2)) > 1000
 
 
+def test_functions_of_the_model_are_followed_inside():
+    text = """g (float[1] x) => (y) {{ d = Add(x, x) y = {call} }}
+        <opset_import: ["" : 21], domain: "own"> Twice (a) => (b) {{ t = Add(a, a) b = Mul(t, a) }}"""
+    inside = model(text.format(call="own.Twice(d)"))
+    inside.opset_import.add(domain="own", version=1)
+    flat = model("g (float[1] x) => (y) { d = Add(x, x) t = Add(d, d) y = Mul(t, d) }")
+    np.testing.assert_array_equal(variances(inside, {"x": f32(3)})["y"], variances(flat, {"x": f32(3)})["y"])
+
+
+def test_what_a_subgraph_does_is_unknown():
+    m = model(
+        """g (float[1] x, bool c) => (y, z) {
+            d = Add(x, x)
+            y = If (c) <then_branch = t () => (float[1] a) { a = Neg(d) }, else_branch = e () => (float[1] b) { b = Abs(d) }>
+            z = Add(y, d)
+        }"""
+    )
+    got = variances(m, {"x": f32(1), "c": np.bool_(True)})
+    assert np.isnan(got["y"]).all()
+    assert np.isnan(got["z"]).all()
+
+
+def test_inputs_that_say_how_many_elements_there_are_do_not_err():
+    m = model("g (float[1,1,4] x, float[3] s) => (y) { y = Resize(x, , s) }")
+    got = variances(m, {"x": f32(1, 2, 3, 4).reshape(1, 1, 4), "s": f32(1, 1, 1.5)})
+    assert got["y"].shape == (1, 1, 6)
+    assert np.isfinite(got["y"]).all()
+
+
+def test_an_output_that_is_left_out_does_not_shift_the_others():
+    m = model('g (float[2,8] x, float[8] s) => (y, i) { d = Add(x, x) y, "", i = LayerNormalization(d, s) }')
+    whole = model("g (float[2,8] x, float[8] s) => (y, m, i) { d = Add(x, x) y, m, i = LayerNormalization(d, s) }")
+    feeds = {"x": random(0, 2, 8), "s": random(1, 8)}
+    np.testing.assert_allclose(variances(m, feeds)["i"], variances(whole, feeds)["i"], rtol=2)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "y = ReduceL1(x, a)",
+        "y = ReduceL2(x, a)",
+        "y = ReduceSumSquare(x, a)",
+        "y = Softmax(x)",
+        "r = Reshape(x, s) y = Attention<q_num_heads = 4, kv_num_heads = 4>(r, r, r)",
+    ],
+)
+def test_long_sums_inside_an_operator_are_not_taken_for_one_rounding(call):
+    m = model(f"g (float[64,1024] x) => (y) {{ {call} }}", a=np.array([1]), s=np.array([2, 32, 1024]))
+    m.opset_import[0].version = 23
+    feeds = {"x": random(0, 64, 1024)}
+    session = onnxruntime.InferenceSession(m.SerializeToString(), providers=["CPUExecutionProvider"])
+    error = session.run(None, feeds)[0] - evaluate(m, feeds)["y"]
+    predicted = np.sqrt(np.mean(variances(m, feeds)["y"]))
+    assert 0.1 < np.sqrt(np.mean(error**2)) / predicted < 2
+
+
 def test_the_same_variances_every_time():
     m, feeds = transformer_layer()
     first, second = variances(m, feeds)["y"], variances(m, feeds)["y"]

@@ -143,6 +143,25 @@ def test_wrong_shape_and_wrong_type_are_mismatches():
     assert "float64" in verdict.message
 
 
+def test_infinite_quotients_saturate():
+    inputs = [np.float32([np.inf, -np.inf, 3]), np.float32(1), np.uint8(7)]
+    assert status("QuantizeLinear", inputs, np.uint8([255, 0, 10])) == "pass"
+    assert status("QuantizeLinear", inputs, np.uint8([0, 0, 10])) == "mismatch"
+
+
+def test_integers_over_integer_steps():
+    inputs = [np.int32([7, 9, -5]), np.int32(2), np.int8(0)]  # 7/2, 9/2 and -5/2
+    assert status("QuantizeLinear", inputs, np.int8([4, 4, -2])) == "pass"
+    assert status("QuantizeLinear", inputs, np.int8([4, 6, -2])) == "mismatch"
+
+
+def test_a_division_in_the_type_of_a_narrower_scale():
+    # 2049 is 2048 in float16: the text's type, or a better one
+    inputs = [np.float32([2049]), np.float16(1), np.int16(0)]
+    for got, expected in ((2048, "pass"), (2049, "pass"), (2060, "mismatch")):
+        assert status("QuantizeLinear", inputs, np.int16([got]), version=23) == expected
+
+
 def test_truncating_quantiser_fails_and_both_neighbours_of_a_tie_pass():
     x = np.array([0.6, -0.6, 1.7, 3.99], np.float32)
     scale, zero = np.array(1.0, np.float32), np.array(0, np.int8)

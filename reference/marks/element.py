@@ -1,50 +1,20 @@
-"""Elements that no single value is right for: those that ONNX leaves open, which are recorded but never judged, and those
-whose exact value sits on a decision, where the last bit of a coordinate or quotient picks one of two results."""
+"""What arithmetic, comparisons, activations, reductions, casts and resizing leave open; see `reference.marks`."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from reference import contributed_marks, dtypes, layer_marks, movement_marks, quantization_marks, signature, window_marks
+from reference import dtypes
 from reference.node import Array, Node
-from reference.ops import (
-    linear_algebra,
-    patches,
-    quantization,
-    regions,
-    resize,
-    sampling,
-    signal,
-    text,
-)
+from reference.ops import resize, text
 
 Mask = Array | None
-Rule = Callable[[Node], Mask | Sequence[Mask]]
-"""A mask that broadcasts to every output, or one for each; None where no element is marked."""
 
 
-def left_open(node: Node, output: int) -> Mask:
-    """Mask of the elements of output number `output` that ONNX leaves to the implementation; None where there are none."""
-    return _marked(OPEN, node, output)
-
-
-def ties(node: Node, output: int) -> Mask:
-    """Mask of the elements of output number `output` whose exact value sits on a decision; None where there are none."""
-    return _marked(TIES, node, output)
-
-
-def _marked(rules: Mapping[str, Rule], node: Node, output: int) -> Mask:
-    rule = rules.get(node.operator)
-    found = rule(node) if rule else None
-    if isinstance(found, Sequence):
-        return found[output] if output < len(found) else None
-    return found
-
-
-def _cast(node: Node) -> Mask:
+def cast(node: Node) -> Mask:
     """Cast and CastLike. To integers: NaN, infinities and values out of range, also in strings, and strings with a fraction.
     To strings: the number of digits of reals (their notation is plain), and how bool is written. From strings: bool. To
     float8_e8m0fnu: values below zero and −0. NaN to formats without it: the largest number by ONNX's technical details, 0 in
@@ -60,13 +30,13 @@ def _cast(node: Node) -> Mask:
         return np.ones(x.shape, bool) if source == "str" else None
     if dtypes.is_integer(target):
         fraction = (source == "str") & (real != np.trunc(real))
-        return _no_integer(real, target) | fraction if inexact else None
+        return no_integer(real, target) | fraction if inexact else None
     if target == dtypes.SCALE:
         return np.signbit(real) & ~np.isnan(real)
     return None if dtypes.FLOATS[target].has_nan else np.isnan(real)
 
 
-def _no_integer(x: Array, target: str) -> Array:
+def no_integer(x: Array, target: str) -> Array:
     """Where the reals x are, rounded as Cast does, no values of the integer type."""
     bits = int(target.lstrip("uint"))
     low, high = (0.0, 2.0**bits) if target.startswith("u") else (-(2.0 ** (bits - 1)), 2.0 ** (bits - 1))
@@ -75,7 +45,7 @@ def _no_integer(x: Array, target: str) -> Array:
         return np.asarray(~((whole >= low) & (whole < high)))
 
 
-def _divisor(node: Node) -> Array | None:
+def divisor(node: Node) -> Array | None:
     """Div and Mod: an integer divided by zero, and the lowest integer by −1."""
     a, b = node.inputs
     if a is None or b is None or a.dtype.kind not in "iu":
@@ -84,7 +54,7 @@ def _divisor(node: Node) -> Array | None:
     return np.asarray((b == 0) | overflow)
 
 
-def _shift(node: Node) -> Array | None:
+def shift(node: Node) -> Array | None:
     """BitShift before opset 28 by the type's width or more."""
     if node.version >= 28:
         return None
@@ -94,7 +64,7 @@ def _shift(node: Node) -> Array | None:
     return np.asarray(amount >= x.dtype.itemsize * 8) & np.ones(x.shape, bool)
 
 
-def _nan_along_axis(node: Node) -> Array | None:
+def nan_along_axis(node: Node) -> Array | None:
     """ArgMax, ArgMin, TopK: ONNX defines no order in which NaN takes part."""
     x = node.inputs[0]
     if x is None or x.dtype.kind != "f" or not np.isnan(x).any():
@@ -103,12 +73,12 @@ def _nan_along_axis(node: Node) -> Array | None:
     return np.asarray(np.isnan(x).any(axis, keepdims=node.results[0].ndim == x.ndim))
 
 
-def _top(node: Node) -> Array | None:
+def top(node: Node) -> Array | None:
     """TopK: the order without `sorted`, and NaN."""
-    return np.ones(node.results[0].shape, bool) if not node.attribute("sorted", 1) else _nan_along_axis(node)
+    return np.ones(node.results[0].shape, bool) if not node.attribute("sorted", 1) else nan_along_axis(node)
 
 
-def _nan_line(node: Node) -> Array | None:
+def nan_line(node: Node) -> Array | None:
     """Hardmax: whether NaN is a maximum, in its lines (before opset 13 all axes from `axis` on)."""
     x = node.real(0)
     axis = int(node.attribute("axis", -1 if node.version >= 13 else 1))
@@ -116,7 +86,7 @@ def _nan_line(node: Node) -> Array | None:
     return np.isnan(x).any(axes, keepdims=True) & np.ones(x.shape, bool)
 
 
-def _integer_overflow(node: Node) -> Array | None:
+def integer_overflow(node: Node) -> Array | None:
     """Shrink and reductions of integers whose exact result the type cannot hold: ONNX does not say whether they wrap or
     saturate. At 64 bits float64 tells the results apart but near the ends of the range, which count as beyond."""
     x, *axes = node.inputs
@@ -128,7 +98,7 @@ def _integer_overflow(node: Node) -> Array | None:
     return np.asarray((exact < low * reach) | (exact > high * reach))
 
 
-def _integer_products(node: Node) -> Mask:
+def integer_products(node: Node) -> Mask:
     """Einsum and Gemm of integers where a partial sum may leave the type's range: ONNX does not say whether it wraps or
     saturates. Gemm too where alpha or beta scales integers by no whole number, or unsigned ones by a negative."""
     inputs = [None if x is None else np.abs(x.astype(np.float64)) for x in node.inputs]
@@ -142,7 +112,7 @@ def _integer_products(node: Node) -> Mask:
     return np.asarray(size > np.iinfo(node.inputs[0].dtype).max * (1 - 2.0**-40))
 
 
-def _nothing_reduced(node: Node) -> Mask:
+def nothing_reduced(node: Node) -> Mask:
     """ReduceMean of no elements is undefined, ReduceLogSum and ReduceLogSumExp of none too for integers, which have no −∞; nor
     have they the logarithm of a sum of 0 or less."""
     x, *axes = node.inputs
@@ -152,13 +122,13 @@ def _nothing_reduced(node: Node) -> Mask:
     return None if x.dtype.kind == "f" else ~np.isfinite(node.again([x.astype(np.float64), *axes])[0])
 
 
-def _integer_error_function(node: Node) -> Array | None:
+def integer_error_function(node: Node) -> Array | None:
     """Erf-9 of integers: how what lies between −1 and 1 is rounded."""
     x = node.inputs[0]
     return np.asarray(x != 0) if x is not None and x.dtype.kind in "iu" else None
 
 
-def _nan_among_candidates(node: Node) -> Array | None:
+def nan_among_candidates(node: Node) -> Array | None:
     """Max, Min, Relu (max(x, 0)), ReduceMax, ReduceMin and GlobalMaxPool choose among values; with NaN among them ONNX does not
     say which (IEEE 754-2019 has both maximum, which keeps NaN, and maximumNumber, which drops it)."""
     floats = [x for x, t in zip(node.inputs, node.types, strict=True) if x is not None and t and dtypes.is_float(t)]
@@ -170,7 +140,7 @@ def _nan_among_candidates(node: Node) -> Array | None:
     return np.asarray(np.abs(node.again(marked)[0]) == 1.0)
 
 
-def _infinite_argument(node: Node) -> Array | None:
+def infinite_argument(node: Node) -> Array | None:
     """Activations whose formula is inf·0 at −inf (Swish and SwiGLU: where the gate closes; Softsign: inf/inf at both): it
     gives NaN, where its limit may be meant."""
     x = node.real(0)
@@ -179,7 +149,7 @@ def _infinite_argument(node: Node) -> Array | None:
     return np.isinf(x) if node.operator == "Softsign" else np.isneginf(x)
 
 
-def _infinite_line(node: Node) -> Array | None:
+def infinite_line(node: Node) -> Array | None:
     """Softmax and LogSoftmax of a line that holds +inf: exp(x − max) of the function body is NaN everywhere, the formula's
     exp(x)/Σexp(x) only where x is +inf."""
     x = node.real(0)
@@ -189,7 +159,7 @@ def _infinite_line(node: Node) -> Array | None:
     return inside & ~np.isposinf(x)
 
 
-def _absent_limit(node: Node) -> Array | None:
+def absent_limit(node: Node) -> Array | None:
     """Clip-13's text says that absent limits are the type's largest finite numbers; its reference implementation and most
     runtimes let infinities pass. It is Min(max, Max(input, min)), which leaves NaN open too."""
     x = node.real(0)
@@ -197,7 +167,7 @@ def _absent_limit(node: Node) -> Array | None:
     return np.asarray((np.isposinf(x) & (not high)) | (np.isneginf(x) & (not low)) | np.isnan(x))
 
 
-def _beyond_integers(node: Node) -> Array | None:
+def beyond_integers(node: Node) -> Array | None:
     """Interpolated integers that their type cannot hold: nothing says whether they wrap or saturate."""
     x, *others = node.inputs
     if x is None or x.dtype.kind not in "iu" or node.attribute("mode", "nearest") == "nearest":
@@ -206,9 +176,9 @@ def _beyond_integers(node: Node) -> Array | None:
     return np.asarray((exact < limits.min) | (exact > limits.max))
 
 
-def _resize(node: Node) -> Array | None:
-    """Resize and Upsample: see `_aligned_by_scales`, `_beyond_integers` and, for version 10, `resize.resize_10_open`."""
-    masks = [_beyond_integers(node), _aligned_by_scales(node)]
+def resized(node: Node) -> Array | None:
+    """Resize and Upsample: see `aligned_by_scales`, `beyond_integers` and, for version 10, `resize.resize_10_open`."""
+    masks = [beyond_integers(node), aligned_by_scales(node)]
     if node.version == 10:
         early: Callable[..., Array] = resize.resize_10_open
         masks.append(early(*node.inputs, **node.attributes))
@@ -216,7 +186,7 @@ def _resize(node: Node) -> Array | None:
     return functools.reduce(np.logical_or, marked) if marked else None
 
 
-def _aligned_by_scales(node: Node) -> Array | None:
+def aligned_by_scales(node: Node) -> Array | None:
     """Resize with align_corners and scales: "length_resized" is the resized tensor's length by the text, and the unrounded
     length · scale in ONNX's own node cases; they differ where that is no integer."""
     if node.attribute("coordinate_transformation_mode", "half_pixel") != "align_corners" or not node.given(2):
@@ -231,13 +201,13 @@ def _aligned_by_scales(node: Node) -> Array | None:
     return None if (lengths == np.floor(lengths)).all() else np.ones(node.results[0].shape, bool)
 
 
-def _nan(node: Node) -> Array | None:
-    """QuantizeLinear and Sign of NaN; Relu, Celu and HardSigmoid of NaN, which are maxima, see `_nan_among_candidates`."""
+def nan(node: Node) -> Array | None:
+    """QuantizeLinear and Sign of NaN; Relu, Celu and HardSigmoid of NaN, which are maxima, see `nan_among_candidates`."""
     x = node.inputs[0]
     return np.isnan(x) if x is not None and x.dtype.kind == "f" else None
 
 
-def _constant_lines(node: Node) -> Mask:
+def constant_lines(node: Node) -> Mask:
     """MeanVarianceNormalization of equal values: 0/0 by the text's formula, 0 by the function body, which adds 1e-9 (onnx
     issue 3947)."""
     x, axes = node.real(0), tuple(int(a) for a in node.attribute("axes", (0, 2, 3)))
@@ -245,14 +215,14 @@ def _constant_lines(node: Node) -> Mask:
     return np.asarray(highest == lowest) & np.ones(x.shape, bool)
 
 
-def _saved_variance(node: Node) -> Sequence[Mask]:
+def saved_variance(node: Node) -> Sequence[Mask]:
     """BatchNormalization below version 14: the fifth output is a variance or its inverse root, and nothing says of which
     kind; that also leaves the running variance open."""
     open_for = (2, 4) if node.version < 14 else ()
     return [np.ones(r.shape, bool) if i in open_for else None for i, r in enumerate(node.results)]
 
 
-def _integer_power(node: Node) -> Array | None:
+def integer_power(node: Node) -> Array | None:
     """Pow: integer results beyond the type's range, and integers to negative powers."""
     base, exponent = node.inputs
     if base is None or exponent is None or base.dtype.kind == "f":
@@ -260,114 +230,3 @@ def _integer_power(node: Node) -> Array | None:
     with np.errstate(all="ignore"):
         size = np.power(np.abs(base.astype(np.float64)), exponent.astype(np.float64))
     return np.asarray((exponent < 0) | ~(size < np.iinfo(base.dtype).max))
-
-
-def _companion(versions: Mapping[int, Callable[..., Array]]) -> Rule:
-    """A rule that lies beside the operator's function and takes what that takes; the newest that the opset has."""
-
-    def rule(node: Node) -> Mask:
-        since = [v for v in versions if v <= node.version]
-        with np.errstate(all="ignore"):
-            marked = versions[max(since)](*node.inputs, **signature.without_legacy(node.attributes))
-        return marked if marked.any() else None
-
-    return rule
-
-
-OPEN: dict[str, Rule] = {
-    **dict.fromkeys(("BlackmanWindow", "HammingWindow", "HannWindow"), _companion({17: signal.window_open})),
-    "Col2Im": _companion({18: patches.col2im_open}),
-    "DFT": _companion({17: signal.dft_17_open, 20: signal.dft_open}),
-    "AffineGrid": _companion({20: sampling.affine_grid_open}),
-    "DeformConv": _companion({19: sampling.deform_conv_open}),
-    "Det": _companion({11: linear_algebra.det_open}),
-    "GridSample": _companion({16: sampling.grid_sample_open}),
-    "MaxUnpool": _companion({9: regions.max_unpool_open}),
-    "NonMaxSuppression": _companion({10: regions.non_max_suppression_open}),
-    "RoiAlign": _companion({10: regions.roi_align_10_open, 16: regions.roi_align_open}),
-    "ArgMax": _nan_along_axis,
-    "ArgMin": _nan_along_axis,
-    "Attention": layer_marks.attention,
-    "AveragePool": window_marks.pool,
-    "BatchNormalization": _saved_variance,
-    "BiasGelu": contributed_marks.closed_gate,
-    "BitShift": _shift,
-    "Cast": _cast,
-    "CastLike": _cast,
-    "Celu": _nan,
-    "Clip": _absent_limit,
-    "ConvTranspose": window_marks.conv_transpose,
-    "Div": _divisor,
-    "Dropout": layer_marks.dropped,
-    "Einsum": _integer_products,
-    "DynamicQuantizeLinear": quantization_marks.no_range,
-    "Erf": _integer_error_function,
-    "FastGelu": contributed_marks.closed_gate,
-    "GRU": layer_marks.recurrence,
-    "Gelu": _infinite_argument,
-    "Gemm": _integer_products,
-    "GlobalMaxPool": _nan_among_candidates,
-    "GroupQueryAttention": layer_marks.padding,
-    "HardSigmoid": _nan,
-    "HardSwish": _infinite_argument,
-    "Hardmax": _nan_line,
-    "LSTM": layer_marks.recurrence,
-    "LogSoftmax": _infinite_line,
-    "LpPool": window_marks.pool,
-    "Max": _nan_among_candidates,
-    "MaxPool": window_marks.pool,
-    "MeanVarianceNormalization": _constant_lines,
-    "Min": _nan_among_candidates,
-    "Mish": _infinite_argument,
-    "Mod": _divisor,
-    "NegativeLogLikelihoodLoss": layer_marks.mean_of_nothing,
-    "NonZero": movement_marks.nonzero,
-    "Pow": _integer_power,
-    "QuantizeLinear": _nan,
-    "QLinearAveragePool": contributed_marks.averages,
-    "QuickGelu": contributed_marks.closed_gate,
-    "RNN": layer_marks.recurrence,
-    "ReduceL1": _integer_overflow,
-    "ReduceL2": _integer_overflow,
-    "ReduceLogSum": _nothing_reduced,
-    "ReduceLogSumExp": _nothing_reduced,
-    "ReduceMax": _nan_among_candidates,
-    "ReduceMean": _nothing_reduced,
-    "ReduceMin": _nan_among_candidates,
-    "ReduceProd": _integer_overflow,
-    "ReduceSum": _integer_overflow,
-    "ReduceSumSquare": _integer_overflow,
-    "Relu": _nan,
-    "Resize": _resize,
-    "Scan": movement_marks.behind_sequences,
-    "ScatterElements": movement_marks.scattered,
-    "ScatterND": movement_marks.scattered,
-    "Shrink": _integer_overflow,
-    "Sign": _nan,
-    "SkipSimplifiedLayerNormalization": contributed_marks.unused_mean,
-    "Softmax": _infinite_line,
-    "SoftmaxCrossEntropyLoss": layer_marks.mean_of_nothing,
-    "Softsign": _infinite_argument,
-    "StringNormalizer": movement_marks.letters,
-    "StringSplit": movement_marks.white_space,
-    "SwiGLU": _infinite_argument,
-    "Swish": _infinite_argument,
-    "TfIdfVectorizer": movement_marks.shared_coordinate,
-    "TopK": _top,
-    "Upsample": _beyond_integers,
-    "Unique": movement_marks.unique,
-}
-"""Operator → its open elements."""
-
-TIES: dict[str, Rule] = {
-    "GridSample": _companion({16: sampling.grid_sample_ties}),
-    "MaxRoiPool": _companion({1: regions.max_roi_pool_ties}),
-    "MelWeightMatrix": _companion({17: signal.mel_ties}),
-    "NonMaxSuppression": _companion({10: regions.non_max_suppression_ties}),
-    "QuantizeLinear": _companion({1: quantization.quantize_ties}),
-    "Resize": _companion({10: resize.resize_10_ties, 11: resize.resize_ties}),
-    "RoiAlign": _companion({10: regions.roi_align_10_ties, 16: regions.roi_align_ties}),
-    "Upsample": _companion({1: resize.upsample_1_ties, 7: resize.upsample_7_ties, 9: resize.resize_10_ties}),
-    **quantization_marks.TIES,
-}
-"""Operator → its elements on a decision."""
