@@ -28,6 +28,7 @@ from reference.graph import (
     body_of_schema,
     check_functions,
     function_graph,
+    functions_of,
     opset_of,
     opsets_of,
 )
@@ -99,7 +100,14 @@ def _carried(value: Any) -> Any:
     """Floating-point arrays as float64, also inside sequences."""
     if isinstance(value, list):
         return [_carried(item) for item in value]
-    return value if value is None else dtypes.to_real(np.asarray(value))
+    if value is None:
+        return None
+    array = np.asarray(value)
+    if array.dtype.kind == "U":  # of one width, which results would be cut to
+        array = array.astype(object)
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    return dtypes.to_real(array)
 
 
 def evaluate(model: onnx.ModelProto, feeds: Mapping[str, Any], wanted: str | Iterable[str] | None = None) -> dict[str, Any]:
@@ -172,16 +180,21 @@ def _opened(model: onnx.ModelProto, feeds: Mapping[str, Any]) -> tuple[Graph, Sc
     """The main graph, and a scope that holds its initialisers and feeds."""
     if not isinstance(model, onnx.ModelProto):
         raise EvaluationError(f"an onnx.ModelProto is expected, not {type(model).__name__}; onnx.load reads a file")
-    local = {(f.domain, f.name, f.overload): f for f in model.functions}
-    check_functions(local)
-    graph = Graph.of(model.graph, opsets_of(model), local)
+    if not isinstance(feeds, Mapping):
+        raise EvaluationError(f"feeds map names to values, they are no {type(feeds).__name__}")
+    functions = functions_of(model)
+    check_functions(functions)
+    try:
+        graph = Graph.of(model.graph, opsets_of(model), functions)
+    except RecursionError:
+        raise EvaluationError(f"graph '{model.graph.name}' has subgraphs that are nested too deeply") from None
     return graph, Scope({**graph.initializers, **_fed(graph, feeds)})
 
 
 def _fed(graph: Graph, feeds: Mapping[str, Any]) -> dict[str, Value]:
     """The feeds as values. Raises EvaluationError for one that is missing, unknown, or of another type or shape."""
     inputs = {declared.name: declared for declared in graph.inputs}
-    unknown = sorted(feeds.keys() - inputs.keys())
+    unknown = sorted(map(str, feeds.keys() - inputs.keys()))
     if unknown:
         raise EvaluationError(f"'{unknown[0]}' was fed, but the graph's inputs are {', '.join(map(repr, inputs)) or 'none'}")
     values = {}
@@ -192,10 +205,13 @@ def _fed(graph: Graph, feeds: Mapping[str, Any]) -> dict[str, Value]:
                 continue
             raise EvaluationError(f"no value was fed for graph input '{name}'")
         value = feeds[name]
-        if isinstance(value, list | tuple):
-            value = [np.asarray(item) for item in value]
-        elif value is not None:
-            value = np.asarray(value)
+        try:
+            if isinstance(value, list | tuple):
+                value = [np.array(item) for item in value]
+            elif value is not None:
+                value = np.array(value)  # a copy: results share memory with it
+        except ValueError as error:
+            raise EvaluationError(f"the value fed for graph input '{name}' is no tensor: {error}") from error
         kind = declared.type
         if isinstance(value, np.ndarray):
             got = dtypes.name_of(value.dtype)
@@ -209,6 +225,10 @@ def _fed(graph: Graph, feeds: Mapping[str, Any]) -> dict[str, Value]:
             raise EvaluationError(f"graph input '{name}' is {kind} and cannot be empty")
         elif isinstance(value, list) and "seq(" not in (kind or "seq("):
             raise EvaluationError(f"graph input '{name}' is {kind}, but a list was fed")
+        elif isinstance(value, list) and kind is not None:
+            other = next((n for v in value if (n := dtypes.name_of(v.dtype)) != signature.element(kind)), None)
+            if other is not None:
+                raise EvaluationError(f"graph input '{name}' is {kind}, but a list with {other} was fed")
         values[name] = Value(_carried(value), kind)
     return values
 
@@ -245,6 +265,8 @@ def _steps(graph: Graph, scope: Scope) -> Iterator[Step]:
             step = _step(call, scope)
         except EvaluationError as error:
             raise EvaluationError(f"{call.where}: {error}") from error.__cause__
+        except RecursionError:
+            raise EvaluationError(f"{call.where}: functions, subgraphs or patterns are nested too deeply") from None
         except (ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, TypeError, ValueError) as error:
             raise EvaluationError(f"{call.where}: {_in_one_line(error)}") from error
         scope.values.update(step.named_outputs)
@@ -374,7 +396,12 @@ class Subgraph:
         known = [*self.input_types, *[None] * len(values)]
         for declared, value, kind in zip(self.graph.inputs, values, known, strict=False):
             own = dtypes.name_of(value.dtype) if isinstance(value, np.ndarray) and value.dtype.kind != "f" else None
-            inner.values[declared.name] = Value(value, declared.type or kind or own)
+            given = own or kind
+            if declared.type is not None and given is not None and declared.type != given:
+                raise EvaluationError(
+                    f"'{declared.name}' of graph '{self.graph.name}' is {declared.type}, but {given} comes in"
+                )
+            inner.values[declared.name] = Value(value, declared.type or given)
         _run(self.graph, inner)
         self.called = True
         results = [inner.find(output.name) for output in self.graph.outputs]

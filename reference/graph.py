@@ -17,12 +17,19 @@ Functions = Mapping[tuple[str, str, str], onnx.FunctionProto]
 """(domain, name, overload) → a function that the model brings along."""
 
 
+LONGEST = 1000
+"""Characters of a message; what is longer loses its middle."""
+
 NEWEST = 28
 """The newest opset of ai.onnx whose operators were compared with their text."""
 
 
 class EvaluationError(ValueError):
-    """A model that cannot be evaluated; the text names node, operator, domain and version."""
+    """A model that cannot be evaluated; the text, one line, names node, operator, domain and version."""
+
+    def __init__(self, text: str) -> None:
+        line = " ".join(text.split())  # names may hold anything
+        super().__init__(line if len(line) <= LONGEST else f"{line[: LONGEST // 2]} … {line[-LONGEST // 2 :]}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,14 +124,13 @@ class Graph:
     @classmethod
     def of(cls, proto: onnx.GraphProto, opsets: Mapping[str, int], functions: Functions) -> Graph:
         """Raises EvaluationError for a node of a domain that is not imported and for a name that is written twice."""
-        for tensor in proto.initializer:
-            if tensor.data_location == onnx.TensorProto.EXTERNAL:
-                raise EvaluationError(
-                    f"initialiser '{tensor.name}' lies in a file of its own; onnx.load reads it with the model"
-                )
-        initializers = {t.name: _constant(numpy_helper.to_array(t)) for t in proto.initializer}
-        initializers.update({s.values.name: _constant(dense(s)) for s in proto.sparse_initializer})
+        stored = [(t.name, t) for t in proto.initializer] + [(t.values.name, t) for t in proto.sparse_initializer]
+        initializers = {name: _constant(read(t, f"initialiser '{name}'")) for name, t in stored}
         inputs = tuple(Declared.of(v) for v in proto.input)
+        for names in ([name for name, _ in stored], [declared.name for declared in inputs]):
+            if len(set(names)) < len(names):
+                twice = next(name for name in names if names.count(name) > 1)
+                raise EvaluationError(f"graph '{proto.name}' declares '{twice}' twice")
         taken = {declared.name for declared in inputs} | initializers.keys()
         return cls(
             proto.name,
@@ -139,14 +145,44 @@ def _constant(array: Any) -> Value:
     return Value(dtypes.to_real(array), dtypes.name_of(array.dtype))
 
 
+def read(stored: onnx.TensorProto | onnx.SparseTensorProto, what: str) -> Any:
+    """A stored tensor as an array. Raises EvaluationError, which says `what` it is, where it lies in a file or is corrupt."""
+    parts = [stored] if isinstance(stored, onnx.TensorProto) else [stored.values, stored.indices]
+    if any(t.data_location == onnx.TensorProto.EXTERNAL for t in parts):
+        raise EvaluationError(f"{what} lies in a file of its own; onnx.load reads it with the model")
+    try:
+        return numpy_helper.to_array(stored) if isinstance(stored, onnx.TensorProto) else dense(stored)
+    except Exception as error:  # onnx and NumPy raise many kinds for corrupt data
+        raise EvaluationError(f"{what} cannot be read: {type(error).__name__}: {error}") from error
+
+
 def opsets_of(model: onnx.ModelProto | onnx.FunctionProto) -> dict[str, int]:
-    """Domain → version as the model or function imports them; "" stands for ai.onnx."""
-    return {"" if entry.domain == "ai.onnx" else entry.domain: int(entry.version) for entry in model.opset_import}
+    """Domain → version as the model or function imports them; "" stands for ai.onnx. Raises EvaluationError for a domain
+    with two versions."""
+    opsets: dict[str, int] = {}
+    for entry in model.opset_import:
+        domain, version = _domain(entry.domain), int(entry.version)
+        if opsets.setdefault(domain, version) != version:
+            raise EvaluationError(f"versions {opsets[domain]} and {version} of domain {domain or 'ai.onnx'} are imported")
+    return opsets
+
+
+def _domain(name: str) -> str:
+    return "" if name == "ai.onnx" else name
+
+
+def functions_of(model: onnx.ModelProto) -> Functions:
+    """The functions that the model brings along. Raises EvaluationError for one that is there twice."""
+    functions: dict[tuple[str, str, str], onnx.FunctionProto] = {}
+    for f in model.functions:
+        if functions.setdefault((_domain(f.domain), f.name, f.overload), f) is not f:
+            raise EvaluationError(f"function {f.domain or 'ai.onnx'}:{f.name} is in the model twice")
+    return functions
 
 
 def opset_of(model: onnx.ModelProto, domain: str = "") -> int:
     """The version of `domain` that the model imports. Raises EvaluationError if it imports none."""
-    return _version(opsets_of(model), "" if domain == "ai.onnx" else domain)
+    return _version(opsets_of(model), _domain(domain))
 
 
 def _version(opsets: Mapping[str, int], domain: str) -> int:
@@ -164,11 +200,13 @@ def attributes_of(node: onnx.NodeProto) -> dict[str, Any]:
         return v.decode("utf-8", "surrogateescape")
 
     def value(attribute: onnx.AttributeProto) -> Any:
+        if attribute.ref_attr_name:
+            raise EvaluationError(f"attribute '{attribute.name}' refers to '{attribute.ref_attr_name}' outside a function")
         v = onnx.helper.get_attribute_value(attribute)
         if isinstance(v, bytes):
             return text(v)
         if isinstance(v, onnx.TensorProto):
-            return numpy_helper.to_array(v)
+            return read(v, f"the tensor in attribute '{attribute.name}'")
         if isinstance(v, list | tuple) and v and isinstance(v[0], bytes):
             return [text(item) for item in v]
         return v
@@ -182,14 +220,15 @@ def _calls(
 ) -> tuple[Call, ...]:
     calls = []
     for node in nodes:
-        domain = "" if node.domain == "ai.onnx" else node.domain
-        local = functions.get((node.domain, node.op_type, node.overload))
+        domain = _domain(node.domain)
+        local = functions.get((domain, node.op_type, node.overload))
         try:
-            version = _version(opsets, domain)
+            version, attributes = _version(opsets, domain), attributes_of(node)
         except EvaluationError as error:
-            raise EvaluationError(f"node '{node.name}' ({domain or 'ai.onnx'}:{node.op_type}): {error}") from None
+            name = node.name or next(iter(node.output), "")
+            raise EvaluationError(f"node '{name}' ({domain or 'ai.onnx'}:{node.op_type}): {error}") from error.__cause__
         graphs = {a.name: Graph.of(a.g, opsets, functions) for a in node.attribute if a.type == onnx.AttributeProto.GRAPH}
-        call = Call(node, domain, version, attributes_of(node), graphs, local, functions)
+        call = Call(node, domain, version, attributes, graphs, local, functions)
         if local is None:
             try:
                 signature.check_attributes(node.op_type, domain, version, frozenset((a.name, a.type) for a in node.attribute))
@@ -207,7 +246,7 @@ def check_functions(functions: Functions) -> None:
     """Raises EvaluationError if a function of the model calls itself, directly or through others."""
 
     def called(nodes: Sequence[onnx.NodeProto]) -> set[tuple[str, str, str]]:
-        keys = {(n.domain, n.op_type, n.overload) for n in nodes}
+        keys = {(_domain(n.domain), n.op_type, n.overload) for n in nodes}
         return keys.union(*(called(a.g.node) for n in nodes for a in n.attribute if a.type == onnx.AttributeProto.GRAPH))
 
     calls = {key: called(f.node) & functions.keys() for key, f in functions.items()}

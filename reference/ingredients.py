@@ -81,7 +81,7 @@ def _spatial(node: Node) -> Ingredients:
 def _grouped(node: Node) -> Ingredients:
     """GroupNormalization: moments of shape (N, groups, 1, 1)."""
     x, groups = node.real(0), int(node.attributes["num_groups"])
-    return moments(x.reshape(x.shape[0], groups, x.shape[1] // groups, -1), (2, 3))
+    return moments(x.reshape(x.shape[0], groups, x.shape[1] // groups, math.prod(x.shape[2:])), (2, 3))
 
 
 def _chosen_axes(node: Node) -> Ingredients:

@@ -17,6 +17,7 @@ import onnx
 import onnx.inliner
 
 from reference import dtypes, evaluator, magnitudes
+from reference.evaluator import EvaluationError
 from reference.node import Array, Node
 from reference.ops.quantization import spread
 
@@ -63,6 +64,12 @@ MOVES = frozenset(
     ]
 )
 """Operators whose results are elements of their inputs, up to the sign: they round nothing."""
+
+CHOICES = frozenset(["Clip", "Concat", "Max", "Min", "Where"])
+"""Operators among them whose further inputs are data too."""
+
+BY_VALUE = frozenset(["Clip", "GlobalMaxPool", "Max", "MaxPool", "Min", "ReduceMax", "ReduceMin", "Relu"])
+"""Operators among them that choose by value: applied to variances, they would choose otherwise."""
 
 ROUNDED_ONCE = frozenset(["Add", "Sub", "Mul", "Div", "Sqrt", "Reciprocal", "Cast", "CastLike", "DequantizeLinear"])
 """Operators that IEEE 754 rounds correctly: only the result is rounded."""
@@ -119,6 +126,8 @@ def variances(model: onnx.ModelProto, feeds: Mapping[str, Any], *, accumulator: 
     cannot be followed: behind If, Loop and Scan, in sequences, behind integer operators that are no data movement (a
     requantised product), and where the number of elements depends on values. Raises EvaluationError.
     """
+    if accumulator not in dtypes.FLOATS:
+        raise EvaluationError(f"accumulator is a floating-point format ({', '.join(dtypes.FLOATS)}), not {accumulator!r}")
     known: dict[str, Array] = {}
     flat = onnx.inliner.inline_local_functions(model) if isinstance(model, onnx.ModelProto) and model.functions else model
     for step in evaluator.steps(flat, feeds):
@@ -132,16 +141,15 @@ def variances(model: onnx.ModelProto, feeds: Mapping[str, Any], *, accumulator: 
 
 def _of_node(node: Node, brought: Sequence[Array | None], accumulator: str) -> list[Array]:
     """The variance of every output."""
-    shapes = [np.shape(value) for value in node.results]
-    unknown = [
-        np.full(shape if isinstance(value, np.ndarray) else (), np.nan)
-        for shape, value in zip(shapes, node.results, strict=True)
-    ]
+    unknown = [np.full(v.shape if isinstance(v, np.ndarray) else (), np.nan) for v in node.results]
     tensors = [*(x for x in node.inputs if x is not None), *node.results]
     if node.operator in WITH_BODIES or not all(isinstance(x, np.ndarray) for x in tensors):
         return unknown
-    if all(v is None or not np.any(v) for v in brought) and not any(dtypes.is_float(t) for t in node.output_types):
-        return [np.zeros(shape) for shape in shapes]
+    exact = [v is None or not np.any(v) for v in brought]
+    if all(exact) and not any(dtypes.is_float(t) for t in node.output_types):
+        return [np.zeros(v.shape) for v in node.results]
+    if any(not e and not _is_data(node, i) for i, e in enumerate(exact)):
+        return unknown  # a shape, an index or a count that may be wrong
     if any(v is not None and np.isnan(v).any() for v in brought) and node.operator not in MOVES:
         return unknown
     with np.errstate(all="ignore"):
@@ -151,7 +159,21 @@ def _of_node(node: Node, brought: Sequence[Array | None], accumulator: str) -> l
             total = _requantised(node, brought, accumulator)
         else:
             total = _differentiated(node, brought, accumulator)
-    return [np.broadcast_to(v, shape) for v, shape in zip(total, shapes, strict=True)]
+    return [np.broadcast_to(v, value.shape) for v, value in zip(total, node.results, strict=True)]
+
+
+def _is_data(node: Node, i: int) -> bool:
+    """Whether an error of input i is an error of the values, not of where they go or how many there are."""
+    kind = node.types[i]
+    if node.operator in ("Pad", "Where"):
+        return i in ((0, 2) if node.operator == "Pad" else (1, 2))
+    if node.operator in MOVES and node.operator not in CHOICES:
+        return i == 0
+    if node.operator in SHAPED_BY_THE_REST:
+        return i == 0 and node.operator != "Range"
+    if kind is None or dtypes.is_float(kind):
+        return True
+    return node.operator in CHOICES or node.operator in ("Cast", "CastLike", "DequantizeLinear")
 
 
 def _unit(kind: str, accumulator: str) -> float:
@@ -225,9 +247,12 @@ SUMS: Mapping[str, Callable[[Node, Sequence[Array | None]], Array]] = {
 
 def _requantised(node: Node, brought: Sequence[Array | None], accumulator: str) -> list[Array]:
     """Rounding to a step s turns a small error σ into a whole step with probability E|error|/s, E|error| = σ·√(2/π)."""
-    if node.operator in MOVES:
-        moved = [x if v is None else v for x, v in zip(node.inputs, brought, strict=True)]
-        return list(node.again(moved))
+    if node.operator in MOVES - BY_VALUE:
+        moved = [
+            x if x is None or not _is_data(node, i) else np.zeros(x.shape) if v is None else np.asarray(v)
+            for i, (x, v) in enumerate(zip(node.inputs, brought, strict=True))
+        ]
+        return [np.abs(v) for v in node.again(moved)]
     if node.operator not in ("QuantizeLinear", "DynamicQuantizeLinear"):
         return [np.full(v.shape, np.nan) for v in node.results]
     variance = np.zeros(()) if brought[0] is None else brought[0]
@@ -270,7 +295,7 @@ def _differentiated(node: Node, brought: Sequence[Array | None], accumulator: st
     for i, (x, kind) in enumerate(zip(node.inputs, node.types, strict=True)):
         if x is None or kind is None or not (dtypes.is_float(kind) or brought[i] is not None):
             continue
-        if node.operator in SHAPED_BY_THE_REST and (i > 0 or node.operator == "Range"):
+        if not _is_data(node, i):
             continue
         real = np.asarray(x, np.float64)
         variance = np.zeros(real.shape) if brought[i] is None else np.asarray(brought[i], np.float64)

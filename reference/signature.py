@@ -262,5 +262,8 @@ def output_types(
         elif len(choices) == 1:
             result.append(next(iter(choices)))
         else:
-            result.append(_unbound(operator, types, attributes))
+            kind = _unbound(operator, types, attributes)
+            if kind is not None and kind not in choices:
+                raise ValueError(f"output {i} '{formal.name}' would be {kind}, which the operator does not give")
+            result.append(kind)
     return result

@@ -19,6 +19,10 @@ Array = NDArray[Any]
 Integers = Sequence[int] | Array
 
 
+LARGEST_COUNT = 2**48
+"""More elements than any memory holds; NumPy's own check overflows."""
+
+
 def _ints(values: Iterable[Any]) -> list[int]:
     return [int(v) for v in values]
 
@@ -301,6 +305,11 @@ def constant_of_shape(lengths: Array, *, value: Array | None = None) -> Array:
 def dense(sparse: onnx.SparseTensorProto) -> Array:
     """A sparse tensor with 0 (or "") in its gaps; its indices are linear, or one row of coordinates per value."""
     values, indices = numpy_helper.to_array(sparse.values), numpy_helper.to_array(sparse.indices)
+    lengths = np.array([math.prod(sparse.dims)] if indices.ndim == 1 else sparse.dims)
+    if indices.ndim == 2 and indices.shape[1] != len(lengths):
+        raise ValueError(f"coordinates of shape {indices.shape} for a sparse tensor of shape {tuple(sparse.dims)}")
+    if np.any((indices < 0) | (indices >= lengths)):
+        raise ValueError(f"an index lies outside of the sparse tensor's shape {tuple(sparse.dims)}")
     result = np.full(tuple(sparse.dims), "" if types.name_of(values.dtype) == "str" else 0, values.dtype)
     if indices.ndim == 1:
         result.reshape(-1)[indices] = values
@@ -341,6 +350,8 @@ def range_(start: Array, limit: Array, delta: Array, *, stash_type: int = 1) -> 
         raise ValueError(f"there is no range from {first} to {last} by {by}")
     exact = [Fraction(v.item()) for v in (first, last, by)]
     count = max(math.ceil((exact[1] - exact[0]) / exact[2]), 0)
+    if count > LARGEST_COUNT:
+        raise ValueError(f"a range of {count} elements")
     return np.asarray(first + np.arange(count).astype(first.dtype) * by)
 
 

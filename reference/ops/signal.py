@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from reference import dtypes as types
 from reference.ops.arguments import single
 from reference.ops.conversion import convert
+from reference.ops.movement import LARGEST_COUNT
 
 Array = NDArray[Any]
 
@@ -141,6 +142,8 @@ def _window(size: Array, periodic: int, output_datatype: int, formula: Callable[
     first quarter, so that 0 and 1 are exact.
     """
     n = _integer(size, "size")
+    if n > LARGEST_COUNT:
+        raise ValueError(f"a window of {n} elements")
     period = n if periodic else n - 1
     position = np.arange(n)
     folded = np.minimum(position, period - position)

@@ -149,6 +149,11 @@ def tf_idf_vectorizer(
     pool = pool_int64s if pool_strings is None else pool_strings
     if pool is None or (pool_int64s is not None and pool_strings is not None):
         raise ValueError("either pool_int64s or pool_strings must be given")
+    if list(ngram_counts) != sorted(ngram_counts) or not all(0 <= n <= len(pool) for n in ngram_counts):
+        raise ValueError(f"ngram_counts are ascending positions in a pool of {len(pool)}, not {list(ngram_counts)[:8]}")
+    if min(ngram_indexes, default=0) < 0 or max_skip_count < 0:
+        raise ValueError("ngram_indexes and max_skip_count cannot be negative")
+    skips = min(max_skip_count, x.shape[-1])  # a longer one finds nothing
     sizes = range(1, len(ngram_counts) + 1)
     grams = {n: _grams(pool, ngram_counts, n) for n in sizes}
     if sum(map(len, grams.values())) != len(ngram_indexes):
@@ -162,7 +167,7 @@ def tf_idf_vectorizer(
     for n, pooled in grams.items():
         if pooled and min_gram_length <= n <= max_gram_length:
             coded = np.array([[code[token] for token in gram] for gram in pooled], np.int64)
-            counts = _occurrences(tokens, coded, range(1, max_skip_count + 2) if n > 1 else [1])
+            counts = _occurrences(tokens, coded, range(1, skips + 2) if n > 1 else [1])
             scaled = (np.minimum(counts, 1) if mode == "IDF" else counts) * factors[first : first + len(pooled)]
             np.add.at(result.T, places[first : first + len(pooled)], scaled.T)
         first += len(pooled)

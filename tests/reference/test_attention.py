@@ -12,7 +12,7 @@ from reference.ops.attention import attention, attention_23, attention_ingredien
 LN3 = float(np.log(3.0))
 
 
-def close(got, wanted):
+def assert_close(got, wanted):
     """Equal but for the roundings of a softmax."""
     np.testing.assert_allclose(np.ravel(got), np.ravel(wanted), rtol=1e-14, atol=1e-15)
 
@@ -33,15 +33,15 @@ def seen(**attributes):
 def test_equal_scores_give_the_mean_and_ln_3_a_quarter():
     v = single(4, 8)
     assert attention(single(0), single(5, -7), v)[0] == 6
-    close(attention(single(1), single(LN3, 0), v, scale=1.0)[0], single(5))
+    assert_close(attention(single(1), single(LN3, 0), v, scale=1.0)[0], single(5))
 
 
 def test_the_default_scale_is_one_over_the_root_of_the_head_size():
     q, k = np.ones((1, 1, 1, 4)), np.zeros((1, 1, 2, 4))
     k[0, 0, 1, :2] = LN3
     y, _, _, scores = attention(q, k, single(4, 8))
-    close(scores.ravel(), [0, LN3])
-    close(y, single(7))
+    assert_close(scores.ravel(), [0, LN3])
+    assert_close(y, single(7))
 
 
 def test_scores_beyond_the_range_of_exp():
@@ -71,7 +71,7 @@ def test_heads_of_rank_3_lie_side_by_side_in_the_last_axis():
 def test_boolean_masks_choose_and_real_ones_add():
     q, k, v = single(0), single(0, 0, 0), single(4, 8, 6)
     assert attention(q, k, v, np.array([True, False, True]))[0] == 5
-    close(attention(q, k, v, np.array([[LN3, 0, -np.inf]]))[0], single(5))
+    assert_close(attention(q, k, v, np.array([[LN3, 0, -np.inf]]))[0], single(5))
     with pytest.raises(ValueError, match="boolean"):
         attention(q, k, v, np.array([1, 0, 1]))
     with pytest.raises(ValueError, match="broadcast"):
@@ -138,8 +138,8 @@ def test_the_fourth_output_follows_the_scores():
     # tanh(ln 3/2) = 1/2: the softcap makes 1 of ln 3, the mask 0 of 1, so both keys weigh the same.
     outputs = [attention(q, k, v, mask, scale=1.0, softcap=2.0, qk_matmul_output_mode=mode) for mode in range(4)]
     for got, wanted in zip(outputs, [[LN3, 0], [1, 0], [0, 0], [0.5, 0.5]], strict=True):
-        close(got[3].ravel(), wanted)
-        close(got[0], single(6))
+        assert_close(got[3].ravel(), wanted)
+        assert_close(got[0], single(6))
     assert attention(q, k, v, mask, scale=1.0, qk_matmul_output_mode=1)[3].ravel().tolist() == [LN3, 0]
     with pytest.raises(ValueError, match="mode"):
         attention(q, k, v, qk_matmul_output_mode=4)
@@ -154,7 +154,7 @@ def test_short_masks_go_on_closed_from_version_24():
     q, k, v = single(0), single(0, 0, 0), single(4, 8, 6)
     assert attention(q, k, v, np.array([True, True]))[0] == 6
     assert attention(q, k, v, np.array([0.5]))[0] == 4
-    close(attention_23(q, k, v, np.array([0.5]))[0], 6)
+    assert_close(attention_23(q, k, v, np.array([0.5]))[0], 6)
     with pytest.raises(ValueError, match="broadcast"):
         attention_23(q, k, v, np.array([True, True]))
     with pytest.raises(ValueError, match="nonpad"):
@@ -163,14 +163,14 @@ def test_short_masks_go_on_closed_from_version_24():
 
 def test_versions_through_the_evaluator():
     inputs = [x.astype(np.float16) for x in (single(0), single(0, 0, 0), single(4, 8, 6), np.array([0.5]))]
-    close([apply("Attention", version, inputs, {})[0] for version in (23, 24, 25)], [6, 4, 4])
+    assert_close([apply("Attention", version, inputs, {})[0] for version in (23, 24, 25)], [6, 4, 4])
     with pytest.raises(EvaluationError):
         apply("Attention", 22, inputs, {})
 
 
 def test_the_past_precedes_the_new_keys():
     y, present_key, present_value, _ = attention(single(1), single(0), single(8), None, single(LN3), single(4), scale=1.0)
-    close(y, single(5))
+    assert_close(y, single(5))
     assert present_key.ravel().tolist() == [LN3, 0]
     assert present_value.ravel().tolist() == [4, 8]
     with pytest.raises(ValueError, match="together"):
@@ -218,13 +218,13 @@ def test_ingredients_of_the_bound():
     q = np.concatenate([q, 2 * q], axis=1)
     k = np.array([[LN3, 0.0], [2.0, 2.0]]).reshape(1, 1, 2, 2)
     parts = attention_ingredients(q, k, single(4, 8), np.array([1.0, 1.0]), scale=1.0, qk_matmul_output_mode=2)
-    close(parts["scores"][0, :, 0], [[LN3, 0], [2 * LN3, 0]])
-    close(parts["products"][0, :, 0], [[LN3, 4], [2 * LN3, 8]])
-    close(parts["logits"], parts["scores"] + 1)
-    close(parts["maxima"].ravel(), [LN3 + 1, 2 * LN3 + 1])
-    close(parts["probabilities"][0, :, 0], [[0.75, 0.25], [0.9, 0.1]])
+    assert_close(parts["scores"][0, :, 0], [[LN3, 0], [2 * LN3, 0]])
+    assert_close(parts["products"][0, :, 0], [[LN3, 4], [2 * LN3, 8]])
+    assert_close(parts["logits"], parts["scores"] + 1)
+    assert_close(parts["maxima"].ravel(), [LN3 + 1, 2 * LN3 + 1])
+    assert_close(parts["probabilities"][0, :, 0], [[0.75, 0.25], [0.9, 0.1]])
     assert parts["values"][0, 1].ravel().tolist() == [4, 8]
-    close(parts["output"].ravel(), [5, 4.4])
+    assert_close(parts["output"].ravel(), [5, 4.4])
     broadcast = attention_ingredients(q, k, single(4, 8), np.array([1.0]), version=23)
     assert np.isfinite(broadcast["logits"]).all()
 

@@ -22,7 +22,7 @@ def cache(*values):
     return np.array(values, np.float64).reshape(1, 1, -1, 1)
 
 
-def close(got, wanted):
+def assert_close(got, wanted):
     """Equal but for the roundings of a softmax."""
     np.testing.assert_allclose(np.ravel(got), np.ravel(wanted), rtol=1e-14, atol=1e-15)
 
@@ -69,11 +69,11 @@ def test_heads_and_partial_rotation():
 
 def test_a_row_attends_to_all_keys():
     y, key, value, scores = multi_head_attention(line(1), line(LN3, 0), line(4, 8), num_heads=1)
-    close(y, line(5))
+    assert_close(y, line(5))
     assert key.ravel().tolist() == [LN3, 0]
     assert value.ravel().tolist() == [4, 8]
     assert scores.ravel().tolist() == [LN3, 0]
-    close(multi_head_attention(line(2), line(LN3, 0), line(4, 8), num_heads=1, scale=0.5)[0], 5)
+    assert_close(multi_head_attention(line(2), line(LN3, 0), line(4, 8), num_heads=1, scale=0.5)[0], 5)
 
 
 def test_the_default_scale_depends_on_the_head_size():
@@ -101,7 +101,7 @@ def test_packed_layouts_and_caches_mean_the_same():
 def test_bias_is_added_to_query_key_and_value():
     bias = np.array([1.0, LN3, 4])
     y, key, value, _ = multi_head_attention(line(0), line(0, -LN3), line(0, 4), bias, num_heads=1)
-    close(y, line(5))
+    assert_close(y, line(5))
     assert key.ravel().tolist() == [LN3, 0]
     assert value.ravel().tolist() == [4, 8]
     for wrong, keys in ((bias[:2], line(0)), (bias, cache(0))):
@@ -119,7 +119,7 @@ def test_masked_keys_have_a_value_added_to_their_scores(mask):
     assert multi_head_attention(*inputs, num_heads=1)[0] == 6
     # Weights 1, 1 and 1/3: (4 + 8 + 100/3)/(7/3).
     y = multi_head_attention(*inputs, num_heads=1, mask_filter_value=-LN3)[0]
-    close(y, line(136 / 7))
+    assert_close(y, line(136 / 7))
 
 
 def test_a_row_whose_keys_are_all_masked_is_as_if_none_were():
@@ -132,25 +132,25 @@ def test_attention_bias_broadcasts_over_batch_and_heads():
     value = np.broadcast_to(np.array([[4.0, 4], [8, 8]]), (2, 2, 2))
     by_head = np.array([[[[LN3, 0]], [[0, 0]]]])
     y = multi_head_attention(query, key, value, None, None, by_head, num_heads=2)[0]
-    close(y, [[[5, 6]], [[5, 6]]])
+    assert_close(y, [[[5, 6]], [[5, 6]]])
     with pytest.raises(ValueError, match="attention_bias"):
         multi_head_attention(query, key, value, None, None, by_head[..., :1], num_heads=2)
 
 
 def test_later_keys_are_closed_to_a_unidirectional_row():
     zero, value = line(0, 0, 0), line(3, 5, 10)
-    close(multi_head_attention(zero, zero, value, num_heads=1, unidirectional=1)[0], [3, 4, 6])
+    assert_close(multi_head_attention(zero, zero, value, num_heads=1, unidirectional=1)[0], [3, 4, 6])
     past = cache(0), cache(1)
     y = multi_head_attention(zero, zero, value, None, None, None, *past, num_heads=1, unidirectional=1)[0]
-    close(y, [2, 3, 4.75])
+    assert_close(y, [2, 3, 4.75])
     # Keys after the last row's position stay closed to it, too.
-    close(multi_head_attention(line(0, 0), zero, value, num_heads=1, unidirectional=1)[0], [3, 4])
+    assert_close(multi_head_attention(line(0, 0), zero, value, num_heads=1, unidirectional=1)[0], [3, 4])
 
 
 def test_a_past_grows_or_is_written_into():
     new = line(0), line(0), line(8)
     y, key, value, _ = multi_head_attention(*new, None, None, None, cache(0, 0), cache(3, 4), num_heads=1)
-    close(y, 5)
+    assert_close(y, 5)
     assert (key.shape, value.ravel().tolist()) == ((1, 1, 3, 1), [3, 4, 8])
     inputs = (*new, None, None, None, cache(0, 0, 7), cache(4, 9, 9), np.array([1]))
     y, key, value, _ = multi_head_attention(*inputs, num_heads=1)
@@ -167,7 +167,7 @@ def test_beams_read_each_other_s_past():
     inputs = zero, zero, new, None, None, None, np.zeros((2, 1, 3, 1)), past_value, np.array([2], np.int32)
     y, _, value, _ = multi_head_attention(*inputs, beams, num_heads=1)
     # 2, 40 and the own 6; 2, 4 and the own 60.
-    close(y, [16, 22])
+    assert_close(y, [16, 22])
     assert value.reshape(2, 3).tolist() == [[2, 4, 6], [20, 40, 60]]
     for wrong in (beams + 1, beams[:, :, :1], beams[:, :1]):
         with pytest.raises(ValueError, match="cache_indirection"):
@@ -214,9 +214,9 @@ def grouped(query, key, value, past=(None, None), lengths=None, bound=None, *res
 def test_a_prompt_is_causal_unless_told_otherwise():
     zero, value = line(0, 0, 0), line(3, 5, 10)
     y, key, present, *_ = grouped(zero, zero, value)
-    close(y, [3, 4, 6])
+    assert_close(y, [3, 4, 6])
     assert (key.shape, present.ravel().tolist()) == ((1, 1, 3, 1), [3, 5, 10])
-    close(grouped(zero, zero, value, causal=0)[0], [6, 6, 6])
+    assert_close(grouped(zero, zero, value, causal=0)[0], [6, 6, 6])
 
 
 def test_query_heads_share_a_key_head_packed_or_not():
@@ -241,7 +241,7 @@ def test_a_prompt_may_be_padded_on_the_right():
     zero = np.zeros((2, 3, 1))
     value = np.array([[4.0, 8, np.nan], [3, 5, 10]]).reshape(2, 3, 1)
     y, _, present = grouped(zero, zero, value, (None, None), [2, 3])
-    close(y, [4, 6, 0, 3, 4, 6])
+    assert_close(y, [4, 6, 0, 3, 4, 6])
     assert present.reshape(2, 3).tolist() == [[4, 8, 0], [3, 5, 10]]
 
 
@@ -252,7 +252,7 @@ def test_chunks_may_be_padded_after_a_past():
     inputs = zero, zero, value, past, [3, 3, 2], 4
     rest = [None] * 9
     y, _, present = grouped(*inputs, *rest, np.array([2, 1, 0]))
-    close(y, [6, 7, 4, 0, 0, 0])
+    assert_close(y, [6, 7, 4, 0, 0, 0])
     assert present.reshape(3, 4).tolist() == [[4, 8, 9, 0], [2, 2, 8, 0], [5, 7, 0, 0]]
     with pytest.raises(ValueError, match="batch of one"):
         grouped(*inputs)
@@ -281,12 +281,12 @@ def test_a_window_sized_cache_evicts_in_blocks():
     attributes = {"sliding_window_cache": 1, "local_window_size": 4}
     for t, wanted in enumerate(held):
         y, *present = grouped(line(0), line(0), line(t), past, [t + 1], **attributes)
-        close(y, np.mean(range(max(0, t - 3), t + 1)))
+        assert_close(y, np.mean(range(max(0, t - 3), t + 1)))
         assert present[1].ravel()[: len(wanted)].tolist() == wanted
         past = tuple(present)
     # Four more at once, of which the first still sees position 5: positions 6 to 11 stay.
     y, _, value = grouped(line(0, 0, 0, 0), line(0, 0, 0, 0), line(8, 9, 10, 11), past, [12], **attributes)
-    close(y, [6.5, 7.5, 8.5, 9.5])
+    assert_close(y, [6.5, 7.5, 8.5, 9.5])
     assert value.ravel().tolist() == [6, 7, 8, 9, 10, 11]
     for wrong in ({"local_window_size": 7}, {"local_window_size": -1}):
         with pytest.raises(ValueError, match="window"):
@@ -302,8 +302,8 @@ def test_the_softcap_comes_before_the_bias():
     rest = None, None, None, bias
     for mode, wanted in ((1, [0, 0]), (2, [0.5, 0.5])):
         y, _, _, scores = grouped(line(1), line(0), line(8), past, [2], 2, *rest, softcap=2.0, qk_output=mode)
-        close(y, line(6))
-        close(scores, wanted)
+        assert_close(y, line(6))
+        assert_close(scores, wanted)
     scores = grouped(line(1, 2), line(LN3, 1), line(0, 0), qk_output=1)[3]
     np.testing.assert_array_equal(scores[0, 0], [[LN3, 0], [2 * LN3, 2]])
     with pytest.raises(ValueError, match="attention_bias"):
@@ -316,10 +316,10 @@ def test_a_sink_takes_a_share_that_nobody_receives():
     past = cache(0), cache(4)
     step = line(0), line(0), line(8), past, [2], 2
     # e^0 beside two e^0: weights of a third; e^(ln 3) = 3: of a fifth.
-    close(grouped(*step, smooth_softmax=1)[0], 4)
+    assert_close(grouped(*step, smooth_softmax=1)[0], 4)
     sink = None, None, None, None, np.array([LN3])
-    close(grouped(*step, *sink)[0], line(12 / 5))
-    close(grouped(*step, *sink, smooth_softmax=1)[0], line(12 / 5))
+    assert_close(grouped(*step, *sink)[0], line(12 / 5))
+    assert_close(grouped(*step, *sink, smooth_softmax=1)[0], line(12 / 5))
 
 
 TURN = np.array([[1.0], [0.0], [-1.0], [0.0]]), np.array([[0.0], [1.0], [0.0], [-1.0]])
@@ -372,10 +372,10 @@ def test_heads_may_be_normalised_before_they_turn():
     weights = np.array([5.0, 10]), np.array([1.0, 1])
     step = key, key, key, (None, None), [1], 1, *[None] * 7, *weights
     outputs = grouped(*step, qk_norm_epsilon=12.5, scale=1.0, qk_output=1)
-    close(outputs[1].ravel(), [0.6, 0.8])
-    close(outputs[3], 3 * 0.6 + 8 * 0.8)
+    assert_close(outputs[1].ravel(), [0.6, 0.8])
+    assert_close(outputs[3], 3 * 0.6 + 8 * 0.8)
     own = grouped(*step, k_norm_epsilon=12.5, q_norm_epsilon=87.5, scale=1.0, qk_output=1)
-    close(own[3], (3 * 0.6 + 8 * 0.8) / 2)
+    assert_close(own[3], (3 * 0.6 + 8 * 0.8) / 2)
     with pytest.raises(ValueError, match="norm"):
         grouped(*step[:-1])
 

@@ -148,6 +148,104 @@ def test_a_computed_real_is_written_in_the_digits_of_its_type():
     assert evaluate(m, {"x": f32(1)})["y"].tolist() == ["2.7182817"]  # float32 nearest to e
 
 
+def test_foreign_byte_order_and_fixed_width_strings_are_only_ways_to_store():
+    m = model("g (int32[1] x) => (y) { y = BitCast<to = 1>(x) }", 26)
+    assert evaluate(m, {"x": np.array([0x3F800000], ">i4")})["y"].tolist() == [1]
+    m = model("g (string[2] x, int64[1,1] i, string[1] u) => (y) { y = ScatterND(x, i, u) }")
+    feeds = {"x": np.array(["a", "b"]), "i": np.array([[0]]), "u": np.array(["long"])}
+    assert evaluate(m, feeds)["y"].tolist() == ["long", "b"]
+
+
+def test_results_do_not_share_memory_with_feeds():
+    m = model("g (double[2] x) => (y) { y = Identity(x) }")
+    x = np.array([1.0, 2.0])
+    got = evaluate(m, {"x": x})["y"]
+    got[0] = 5
+    assert x.tolist() == [1, 2]
+
+
+def test_a_sequence_is_fed_as_a_list_of_its_type():
+    m = model("g (seq(float[n]) x, int64 i) => (y) { y = SequenceAt(x, i) }")
+    assert evaluate(m, {"x": [f32(1), f32(2, 3)], "i": np.int64(1)})["y"].tolist() == [2, 3]
+    with pytest.raises(EvaluationError, match=r"input 'x' is seq\(float32\), but a list with int64 was fed"):
+        evaluate(m, {"x": [f32(1), np.arange(3)], "i": np.int64(0)})
+
+
+def test_a_loop_cannot_change_the_type_that_its_body_declares():
+    m = model(
+        """g (int64 n, bool c, float s) => (y) {
+            y = Loop (n, c, s) <body = b (int64 i, bool k, int64 t) => (bool l, int64 u) { l = Identity(k) u = Add(t, t) }>
+        }"""
+    )
+    with pytest.raises(EvaluationError, match="'t' of graph 'b' is int64, but float32 comes in"):
+        evaluate(m, {"n": np.int64(2), "c": np.bool_(True), "s": np.float32(1.5)})
+
+
+def test_names_do_not_break_the_line():
+    m = model("g (float[1] x) => (y) { y = Neg(x) }")
+    m.graph.node[0].name = "a\nb" + "c" * 5000
+    m.graph.node[0].op_type = "Nothing"
+    with pytest.raises(EvaluationError, match=r"node 'a bccc.*Nothing version 21.*not at all") as caught:
+        evaluate(m, {"x": f32(1)})
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 1100
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda m: m.graph.input.append(m.graph.input[0]), "graph 'g' declares 'x' twice"),
+        (lambda m: m.graph.initializer.extend([m.graph.initializer[0]]), "graph 'g' declares 'w' twice"),
+        (
+            lambda m: m.opset_import.append(helper.make_opsetid("ai.onnx", 13)),
+            "versions 21 and 13 of domain ai.onnx are imported",
+        ),
+        (lambda m: m.graph.initializer[0].dims.append(7), "initialiser 'w' cannot be read: "),
+        (lambda m: m.graph.node[0].attribute.add(name="a", ref_attr_name="b", type=1), "'a' refers to 'b' outside a function"),
+    ],
+)
+def test_a_model_that_contradicts_itself(spoil, message):
+    m = model("g (float[1] x) => (y) { y = Add(x, w) }")
+    m.graph.initializer.append(helper.make_tensor("w", TensorProto.FLOAT, [1], [2.0]))
+    assert evaluate(m, {"x": f32(1)})["y"].tolist() == [3]
+    spoil(m)
+    with pytest.raises(EvaluationError, match=message):
+        evaluate(m, {"x": f32(1)})
+
+
+def test_a_constant_is_not_read_from_a_file():
+    m = model("g (float[1] x) => (y) { y = Constant<value = float[1] {1}>() }")
+    tensor = m.graph.node[0].attribute[0].t
+    tensor.data_location = TensorProto.EXTERNAL
+    tensor.external_data.add(key="location", value="pyproject.toml")
+    with pytest.raises(EvaluationError, match=r"Constant\): the tensor in attribute 'value' lies in a file of its own"):
+        evaluate(m, {"x": f32(1)})
+
+
+def test_a_sparse_tensor_has_no_elements_outside():
+    m = model("g (float[2,2] x) => (y) { y = Add(x, s) }")
+    values = helper.make_tensor("s", TensorProto.FLOAT, [1], [7.0])
+    m.graph.sparse_initializer.append(
+        helper.make_sparse_tensor(values, helper.make_tensor("", TensorProto.INT64, [1], [4]), [2, 2])
+    )
+    with pytest.raises(
+        EvaluationError, match=r"initialiser 's' cannot be read: .*outside of the sparse tensor's shape \(2, 2\)"
+    ):
+        evaluate(m, {"x": np.zeros((2, 2), np.float32)})
+
+
+def test_a_type_that_the_operator_does_not_give_is_refused():
+    m = model("g (float[1,2] x) => (y) { y = Multinomial<dtype = 8>(x) }")
+    with pytest.raises(EvaluationError, match="output 0 'output' would be str, which the operator does not give"):
+        evaluate(m, {"x": f32(0, 1)[None]})
+
+
+@pytest.mark.parametrize("feeds", [None, [1], "x"])
+def test_feeds_are_a_mapping(feeds):
+    with pytest.raises(EvaluationError, match="feeds map names to values"):
+        evaluate(model("g (float[1] x) => (y) { y = Neg(x) }"), feeds)
+
+
 def test_a_model_is_asked_for():
     with pytest.raises(EvaluationError, match=r"an onnx\.ModelProto is expected, not str; onnx\.load reads a file"):
         evaluate("model.onnx", {})

@@ -13,8 +13,9 @@ import onnx
 import pytest
 from onnx import numpy_helper
 
-from reference import dtypes, evaluator, random_properties
+from reference import dtypes, evaluator, oracle, propagation, random_properties
 from reference.evaluator import evaluate
+from reference.node import Node
 
 EXCLUDED: dict[str, str] = {
     "test_resize_downsample_scales_linear_align_corners": "the stored output takes length·scale unrounded for "
@@ -103,6 +104,26 @@ def test_node_case(name: str) -> None:
         got = evaluate(case.model, feeds)
         for output, expected in zip(graph.output, outputs, strict=True):
             assert_agrees(got[output.name], value(expected), output.name)
+
+
+def test_errors_are_followed_through_every_case() -> None:
+    for case in node_cases().values():
+        for inputs, _ in case.data_sets:
+            feeds = {v.name: value(x) for v, x in zip(case.model.graph.input, inputs, strict=True)}
+            for name, variance in propagation.variances(case.model, feeds).items():
+                assert not np.any(variance < 0), f"{case.name}: {name}"
+
+
+def test_every_case_has_an_oracle() -> None:
+    for case in node_cases().values():
+        for inputs, _ in case.data_sets:
+            feeds = {v.name: value(x) for v, x in zip(case.model.graph.input, inputs, strict=True)}
+            for node in Node.each(case.model, feeds):
+                for result in oracle.results(node):
+                    for mask in (result.open, result.ties):
+                        assert mask is None or np.broadcast_shapes(mask.shape, result.value.shape) == result.value.shape, (
+                            case.name
+                        )
 
 
 @pytest.mark.parametrize("name", sorted(EXCLUDED))

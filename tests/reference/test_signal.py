@@ -31,46 +31,46 @@ def by_definition(x, axis, n, inverse):
     return np.stack([y.real, y.imag], -1)
 
 
-def close(got, wanted):
+def assert_close(got, wanted):
     assert got.shape == np.shape(wanted)
     np.testing.assert_allclose(got, wanted, rtol=0, atol=1e-13 * max(1, np.abs(wanted).max(initial=0)))
 
 
 def test_four_points():
     # 1 2 3 4: sum 10, (1-3) + (4-2)j, 1-2+3-4, conjugate
-    close(dft(real(1, 2, 3, 4)), complex_(10, -2 + 2j, -2, -2 - 2j))
-    close(dft(real(1, 2, 3, 4), onesided=1), complex_(10, -2 + 2j, -2))
-    close(dft(complex_(1j, 2j)), complex_(3j, -1j))
+    assert_close(dft(real(1, 2, 3, 4)), complex_(10, -2 + 2j, -2, -2 - 2j))
+    assert_close(dft(real(1, 2, 3, 4), onesided=1), complex_(10, -2 + 2j, -2))
+    assert_close(dft(complex_(1j, 2j)), complex_(3j, -1j))
 
 
 def test_the_inverse_divides_by_the_length():
-    close(dft(complex_(10, -2 + 2j, -2, -2 - 2j), inverse=1), complex_(1, 2, 3, 4))
-    close(dft(complex_(6, 0), scalar(3), inverse=1), complex_(2, 2, 2))
-    close(dft(real(1, 1), inverse=1), complex_(1, 0))
+    assert_close(dft(complex_(10, -2 + 2j, -2, -2 - 2j), inverse=1), complex_(1, 2, 3, 4))
+    assert_close(dft(complex_(6, 0), scalar(3), inverse=1), complex_(2, 2, 2))
+    assert_close(dft(real(1, 1), inverse=1), complex_(1, 0))
 
 
 def test_length_cuts_or_pads():
-    close(dft(real(1, 2, 9, 9), scalar(2)), complex_(3, -1))
-    close(dft(real(1, 2), scalar(4)), complex_(3, 1 - 2j, -1, 1 + 2j))
-    close(dft(real(1, 2), scalar(4), onesided=1), complex_(3, 1 - 2j, -1))
-    close(dft(real(7, 8, 9), scalar(1)), complex_(7))
-    close(dft(real(7, 8, 9), scalar(1), onesided=1), complex_(7))
+    assert_close(dft(real(1, 2, 9, 9), scalar(2)), complex_(3, -1))
+    assert_close(dft(real(1, 2), scalar(4)), complex_(3, 1 - 2j, -1, 1 + 2j))
+    assert_close(dft(real(1, 2), scalar(4), onesided=1), complex_(3, 1 - 2j, -1))
+    assert_close(dft(real(7, 8, 9), scalar(1)), complex_(7))
+    assert_close(dft(real(7, 8, 9), scalar(1), onesided=1), complex_(7))
 
 
 def test_real_signals_from_half_a_spectrum():
     spectrum = complex_(10, -2 + 2j, -2)
-    close(dft(spectrum, inverse=1, onesided=1), real(1, 2, 3, 4))
+    assert_close(dft(spectrum, inverse=1, onesided=1), real(1, 2, 3, 4))
     # two values are cut out for length 3: (10 + 2·Re((-2 + 2j)·w^n))/3, w a third of a turn
     thirds = [(10 - 4) / 3, (10 + 2 - 2 * 3**0.5) / 3, (10 + 2 + 2 * 3**0.5) / 3]
-    close(dft(spectrum, scalar(3), inverse=1, onesided=1), real(*thirds))
+    assert_close(dft(spectrum, scalar(3), inverse=1, onesided=1), real(*thirds))
     # length 6 takes four values, of which the last is padding
     padded = dft(np.concatenate([spectrum, np.zeros((1, 1, 2))], 1), inverse=1, onesided=1)
-    close(dft(spectrum, scalar(6), inverse=1, onesided=1), padded)
+    assert_close(dft(spectrum, scalar(6), inverse=1, onesided=1), padded)
     assert padded.shape == (1, 6, 1)
 
 
 def test_imaginary_parts_that_no_real_signal_has_are_ignored():
-    close(dft(complex_(10 + 5j, -2 + 2j, -2 - 7j), inverse=1, onesided=1), real(1, 2, 3, 4))
+    assert_close(dft(complex_(10 + 5j, -2 + 2j, -2 - 7j), inverse=1, onesided=1), real(1, 2, 3, 4))
 
 
 @pytest.mark.parametrize(("axis", "parts", "inverse"), [*itertools.product((0, 1, 2, -2, -3, -4), (1, 2), (0, 1))])
@@ -79,14 +79,14 @@ def test_every_axis_equals_the_definition(axis, parts, inverse):
     place = axis % 4
     for n in (1, 3, 4, 7):
         wanted = by_definition(x, place, n, inverse)
-        close(dft(x, scalar(n), scalar(axis), inverse=inverse), wanted)
-        close(dft_17(x, scalar(n), axis=axis, inverse=inverse), wanted)
+        assert_close(dft(x, scalar(n), scalar(axis), inverse=inverse), wanted)
+        assert_close(dft_17(x, scalar(n), axis=axis, inverse=inverse), wanted)
         if parts == 1 and not inverse:
             half = wanted.take(range(n // 2 + 1), place)
-            close(dft(x, scalar(n), scalar(axis), onesided=1), half)
+            assert_close(dft(x, scalar(n), scalar(axis), onesided=1), half)
             cut = x.take(range(min(n, x.shape[place])), place)
             padding = [(0, n - cut.shape[place] if i == place else 0) for i in range(4)]
-            close(dft(half, scalar(n), scalar(axis), inverse=1, onesided=1), np.pad(cut, padding))
+            assert_close(dft(half, scalar(n), scalar(axis), inverse=1, onesided=1), np.pad(cut, padding))
 
 
 def test_default_axes_differ():
@@ -124,7 +124,7 @@ def test_frames():
     x = np.arange(1.0, 8).reshape(1, 7, 1)
     # frames of 3 every 3: 1 2 3 and 4 5 6; 7 is left over
     y = stft(x, scalar(3), None, scalar(3), onesided=0)
-    close(y[0], np.concatenate([dft(real(1, 2, 3)), dft(real(4, 5, 6))]))
+    assert_close(y[0], np.concatenate([dft(real(1, 2, 3)), dft(real(4, 5, 6))]))
     assert stft(x, scalar(3), None, scalar(3)).shape == (1, 2, 2, 2)
     assert stft(x, scalar(2), None, scalar(3)).shape == (1, 3, 2, 2)
     assert stft(x, scalar(1)).shape == (1, 1, 4, 2)  # one frame, the whole signal
@@ -137,9 +137,9 @@ def test_frames_times_window_of_every_batch_entry():
     x = np.stack([complex_(1, 2j, 3, 4, 5, 6)[0], complex_(6, 5, 4, 3j, 2, 1)[0]])
     y = stft(x, scalar(2), window, onesided=0)
     assert y.shape == (2, 2, 4, 2)
-    close(y[0, :1], dft(complex_(1, 0, -3, 8)))
-    close(y[1, 1:], dft(complex_(4, 0, -2, 2)))
-    close(y, stft(x, scalar(2), window, scalar(4), onesided=0))
+    assert_close(y[0, :1], dft(complex_(1, 0, -3, 8)))
+    assert_close(y[1, 1:], dft(complex_(4, 0, -2, 2)))
+    assert_close(y, stft(x, scalar(2), window, scalar(4), onesided=0))
 
 
 def test_frames_refuse():

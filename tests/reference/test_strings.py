@@ -243,3 +243,16 @@ def test_tf_idf_refuses(changed, message):
         strings.tf_idf_vectorizer(X, **{**POOL, **changed})
     with pytest.raises(ValueError, match="must have shape"):
         strings.tf_idf_vectorizer(np.array(1), **POOL)
+
+
+def test_pools_that_do_not_fit_their_counts_are_refused():
+    common = {"max_gram_length": 2, "min_gram_length": 1, "max_skip_count": 2**40, "mode": "TF", "pool_int64s": [1, 2, 3, 4]}
+    for counts in ([2, 0], [0, 2**40], [-(2**63), 0]):
+        with pytest.raises(ValueError, match="ngram_counts are ascending positions in a pool of 4"):
+            strings.tf_idf_vectorizer(np.array([1, 2]), ngram_counts=counts, ngram_indexes=[0, 1, 2], **common)
+    # skips beyond the input's length find nothing more
+    assert strings.tf_idf_vectorizer(np.array([3, 9, 4]), ngram_counts=[0, 2], ngram_indexes=[0, 1, 2], **common).tolist() == [
+        0,
+        0,
+        1,
+    ]
