@@ -18,6 +18,7 @@ import onnx
 from numpy.typing import NDArray
 
 from reference import dtypes, signature, table
+from reference.feeds import carried, fed, in_place_of
 from reference.graph import (
     Call,
     EvaluationError,
@@ -91,23 +92,9 @@ def apply(
     if "n_outputs" in keywords(f):
         extra["n_outputs"] = n_outputs
     with np.errstate(all="ignore"):
-        result = f(*[_carried(x) for x in inputs], **attributes, **extra)
+        result = f(*[carried(x) for x in inputs], **attributes, **extra)
     results = result if isinstance(result, tuple) else (result,)
     return tuple(r if r is None or isinstance(r, list) else np.asarray(r) for r in results)
-
-
-def _carried(value: Any) -> Any:
-    """Floating-point arrays as float64, also inside sequences."""
-    if isinstance(value, list):
-        return [_carried(item) for item in value]
-    if value is None:
-        return None
-    array = np.asarray(value)
-    if array.dtype.kind == "U":  # of one width, which results would be cut to
-        array = array.astype(object)
-    if not array.dtype.isnative:
-        array = array.astype(array.dtype.newbyteorder("="))
-    return dtypes.to_real(array)
 
 
 def evaluate(model: onnx.ModelProto, feeds: Mapping[str, Any], wanted: str | Iterable[str] | None = None) -> dict[str, Any]:
@@ -163,17 +150,7 @@ def steps(model: onnx.ModelProto, feeds: Mapping[str, Any], given: Mapping[str, 
         yield step
         for name, value in step.named_outputs.items():
             if name in given:
-                scope.values[name] = _in_place_of(name, value, given[name])
-
-
-def _in_place_of(name: str, computed: Value, given: Any) -> Value:
-    """A given tensor as the value that following nodes read. Raises EvaluationError if it has another type or shape."""
-    if isinstance(computed.data, np.ndarray) and not isinstance(given, list):
-        given = np.asarray(given)
-        kind, shape = dtypes.name_of(given.dtype), given.shape
-        if kind != computed.type or shape != computed.data.shape:
-            raise EvaluationError(f"'{name}' is {computed.type} {computed.data.shape}, but {kind} {shape} was given")
-    return Value(_carried(given), computed.type)
+                scope.values[name] = in_place_of(name, value, given[name])
 
 
 def _opened(model: onnx.ModelProto, feeds: Mapping[str, Any]) -> tuple[Graph, Scope]:
@@ -188,62 +165,7 @@ def _opened(model: onnx.ModelProto, feeds: Mapping[str, Any]) -> tuple[Graph, Sc
         graph = Graph.of(model.graph, opsets_of(model), functions)
     except RecursionError:
         raise EvaluationError(f"graph '{model.graph.name}' has subgraphs that are nested too deeply") from None
-    return graph, Scope({**graph.initializers, **_fed(graph, feeds)})
-
-
-def _fed(graph: Graph, feeds: Mapping[str, Any]) -> dict[str, Value]:
-    """The feeds as values. Raises EvaluationError for one that is missing, unknown, or of another type or shape."""
-    inputs = {declared.name: declared for declared in graph.inputs}
-    unknown = sorted(map(str, feeds.keys() - inputs.keys()))
-    if unknown:
-        raise EvaluationError(f"'{unknown[0]}' was fed, but the graph's inputs are {', '.join(map(repr, inputs)) or 'none'}")
-    values = {}
-    lengths: dict[str, tuple[int, str]] = {}
-    for name, declared in inputs.items():
-        if name not in feeds:
-            if name in graph.initializers:
-                continue
-            raise EvaluationError(f"no value was fed for graph input '{name}'")
-        value = feeds[name]
-        try:
-            if isinstance(value, list | tuple):
-                value = [np.array(item) for item in value]
-            elif value is not None:
-                value = np.array(value)  # a copy: results share memory with it
-        except ValueError as error:
-            raise EvaluationError(f"the value fed for graph input '{name}' is no tensor: {error}") from error
-        kind = declared.type
-        if isinstance(value, np.ndarray):
-            got = dtypes.name_of(value.dtype)
-            if kind is None:
-                kind = got
-            if got != signature.element(kind):
-                raise EvaluationError(f"graph input '{name}' is {kind}, but {got} was fed")
-            if declared.shape is not None:
-                _check_shape(name, declared.shape, value.shape, lengths)
-        elif value is None and not (kind or "").startswith("optional("):
-            raise EvaluationError(f"graph input '{name}' is {kind} and cannot be empty")
-        elif isinstance(value, list) and "seq(" not in (kind or "seq("):
-            raise EvaluationError(f"graph input '{name}' is {kind}, but a list was fed")
-        elif isinstance(value, list) and kind is not None:
-            other = next((n for v in value if (n := dtypes.name_of(v.dtype)) != signature.element(kind)), None)
-            if other is not None:
-                raise EvaluationError(f"graph input '{name}' is {kind}, but a list with {other} was fed")
-        values[name] = Value(_carried(value), kind)
-    return values
-
-
-def _check_shape(name: str, declared: Sequence[Any], shape: Sequence[int], lengths: dict[str, tuple[int, str]]) -> None:
-    """Raises EvaluationError where a fed shape contradicts the declared one; a symbol has one length in all inputs."""
-    fits = len(declared) == len(shape) and all(not isinstance(d, int) or d == n for d, n in zip(declared, shape, strict=True))
-    if not fits:
-        text = ", ".join("?" if d is None else str(d) for d in declared)
-        raise EvaluationError(f"graph input '{name}' has shape ({text}), but {tuple(shape)} was fed")
-    for symbol, length in zip(declared, shape, strict=True):
-        if isinstance(symbol, str):
-            known, by = lengths.setdefault(symbol, (length, name))
-            if known != length:
-                raise EvaluationError(f"'{symbol}' is {known} in graph input '{by}', but {length} in '{name}'")
+    return graph, Scope({**graph.initializers, **fed(graph, feeds)})
 
 
 def _run(graph: Graph, scope: Scope) -> None:
