@@ -52,9 +52,12 @@ def interval(node: Node, setting: Setting) -> tuple[Array, Array]:
     return np.clip(low, *info), np.clip(high, *info)
 
 
+LOGARITHMS = ("ReduceLogSum", "ReduceLogSumExp")
+
+
 def neighbours(node: Node) -> tuple[Array, Array] | None:
     """(floor, ceiling) of the exact result on integers, where ONNX does not say how it is rounded; None beyond 2^52, where
-    float64 cannot tell them apart."""
+    float64 cannot tell them apart. A logarithm in single precision may also come out below a whole number, and then be cut."""
     data = len(node.inputs) if node.operator == "Mean" else 1
     real = node.again([x.astype(np.float64) if i < data and x is not None else x for i, x in enumerate(node.inputs)])[0]
     if np.abs(real).max(initial=0.0) >= 2.0**52:
@@ -62,7 +65,8 @@ def neighbours(node: Node) -> tuple[Array, Array] | None:
     nearly = np.rint(real)
     with np.errstate(invalid="ignore"):  # an infinite logarithm
         whole = np.abs(real - nearly) <= 2.0**-40 * np.maximum(np.abs(real), 1.0)  # the real value is a float64 itself
-    return np.where(whole, nearly, np.floor(real)), np.where(whole, nearly, np.ceil(real))
+    low, high = np.where(whole, nearly, np.floor(real)), np.where(whole, nearly, np.ceil(real))
+    return np.where(whole, low - 1, low) if node.operator in LOGARITHMS else low, high
 
 
 def _zero_point(node: Node) -> float:

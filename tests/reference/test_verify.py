@@ -415,3 +415,10 @@ def test_a_variance_that_one_pass_loses_is_open():
     m, feeds = model("LayerNormalization", [x, np.ones(2, np.float16)], ("float16",))
     (verdict,) = verify(m, feeds, {"y0": np.array([[60, -60]], np.float16)})
     assert verdict.status == "implementation_defined"
+
+
+def test_a_logarithm_of_integers_may_be_cut_just_below_a_whole_number():
+    x = np.array([[4], [3]], np.uint32)
+    m, feeds = model("ReduceLogSumExp", [x], ("uint32",), version=13, axes=[1])
+    for got, status in ([4, 3], "pass"), ([3, 2], "pass"), ([4, 1], "mismatch"), ([5, 3], "mismatch"):
+        assert verify(m, feeds, {"y0": np.array(got, np.uint32)[:, None]})[0].status == status
