@@ -190,14 +190,10 @@ def _steps(graph: Graph, scope: Scope) -> Iterator[Step]:
         except RecursionError:
             raise EvaluationError(f"{call.where}: functions, subgraphs or patterns are nested too deeply") from None
         except (ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, TypeError, ValueError) as error:
-            raise EvaluationError(f"{call.where}: {_in_one_line(error)}") from error
+            said = error if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+            raise EvaluationError(f"{call.where}: {said}") from error
         scope.values.update(step.named_outputs)
         yield step
-
-
-def _in_one_line(error: Exception) -> str:
-    text = " ".join(str(error).split())
-    return text if isinstance(error, ValueError) else f"{type(error).__name__}: {text}"
 
 
 def _step(call: Call, scope: Scope) -> Step:

@@ -154,7 +154,12 @@ def _of_node(node: Node, brought: Sequence[Array | None], accumulator: str) -> l
         return unknown
     with np.errstate(all="ignore"):
         if node.operator in SUMS:
-            total = [SUMS[node.operator](node, brought) + _own_of_sum(node, accumulator), *unknown[1:]]
+            sizes = magnitudes.of(node)
+            assert sizes is not None
+            total = [
+                SUMS[node.operator](node, brought) + _own_of_sum(node, sizes, accumulator) + _stored(node, 0),
+                *unknown[1:],
+            ]
         elif node.operator in ("QuantizeLinear", "DynamicQuantizeLinear") or dtypes.is_integer(node.output_types[0]):
             total = _requantised(node, brought, accumulator)
         else:
@@ -189,14 +194,11 @@ def _stored(node: Node, i: int) -> Array:
     return np.asarray(ROUNDING * (dtypes.FLOATS[kind].unit_roundoff * node.results[i].astype(np.float64)) ** 2)
 
 
-def _own_of_sum(node: Node, accumulator: str) -> Array:
-    """Variance that a sum of products adds itself: NUMERICS' tier 2, for the worst order of summation."""
-    sizes = magnitudes.of(node)
-    assert sizes is not None
+def _own_of_sum(node: Node, sizes: magnitudes.Magnitudes, accumulator: str) -> Array:
+    """Variance of a sum of products before it is stored: NUMERICS' tier 2, for the worst order of summation."""
     s = node.results[0].astype(np.float64)
     partial_sums = (sizes.terms + 1) * (sizes.Q + 2 * s * s) / 6
-    inside = ROUNDING * _unit(node.output_types[0], accumulator) ** 2 * partial_sums
-    return np.asarray(inside + _stored(node, 0))
+    return np.asarray(ROUNDING * _unit(node.output_types[0], accumulator) ** 2 * partial_sums)
 
 
 def _product(node: Node, brought: Sequence[Array | None]) -> Array:
@@ -283,19 +285,17 @@ def _differentiated(node: Node, brought: Sequence[Array | None], accumulator: st
     (backward stable), as often as its inner sums are long."""
     unit = _unit(node.output_types[0], accumulator)
     inside = INNER_TERMS.get(node.operator)
-    linear = inside is None and magnitudes.of(node) is not None
+    sizes = magnitudes.of(node) if inside is None and node.operator not in MOVES else None
     longer = 1.0 if inside is None else max(1.0, (inside(node) + 1) / 4)
-    exact = linear or node.operator in MOVES or node.operator in ROUNDED_ONCE
+    exact = sizes is not None or node.operator in MOVES or node.operator in ROUNDED_ONCE
     total = [
         np.zeros(v.shape) if node.operator in MOVES else np.zeros(v.shape) + _stored(node, i)
         for i, v in enumerate(node.results)
     ]
-    if linear and node.operator not in MOVES:
-        total[0] = total[0] + _own_of_sum(node, accumulator)
+    if sizes is not None:
+        total[0] = total[0] + _own_of_sum(node, sizes, accumulator)
     for i, (x, kind) in enumerate(zip(node.inputs, node.types, strict=True)):
-        if x is None or kind is None or not (dtypes.is_float(kind) or brought[i] is not None):
-            continue
-        if not _is_data(node, i):
+        if x is None or kind is None or not (dtypes.is_float(kind) or brought[i] is not None) or not _is_data(node, i):
             continue
         real = np.asarray(x, np.float64)
         variance = np.zeros(real.shape) if brought[i] is None else np.asarray(brought[i], np.float64)

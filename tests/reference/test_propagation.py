@@ -64,6 +64,12 @@ def test_padding_that_counts_is_part_of_the_divisor():
     np.testing.assert_allclose(got["z"], np.full((1, 1, 2), ROUNDING * (U32 * 2) ** 2 / 4 + stored), rtol=1e-9)
 
 
+def test_a_linear_operator_without_a_rule_of_its_own_is_stored_once():
+    # Σ|x| of 3 and 4: S = 7, Q = 25, K = 2: 3·(25 + 98)/6 squared partial sums, and 7² for the result
+    m = model("g (float[2] x) => (float[1] y) { y = ReduceL1(x, a) }", a=np.array([0]))
+    np.testing.assert_allclose(variances(m, {"x": f32(3, -4)})["y"], [ROUNDING * U32**2 * (61.5 + 49)])
+
+
 def test_narrow_tensors_are_rounded_to_their_own_type():
     m = model("g (float16[1] x) => (float16[1] y) { y = Add(x, x) }")
     got = variances(m, {"x": np.ones(1, np.float16)})
