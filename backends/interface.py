@@ -94,12 +94,14 @@ class Capabilities:
 
     operators: operator type → dtypes of its first type constraint, e.g. {"Conv": {"float32", "float16"}}; domains other than
         ai.onnx are written "com.microsoft:Gelu".
-    precision: tensor dtype → rung of the arithmetic that computes it, e.g. {"float32": "fp32"} (docs/numerics.md).
+    precision: tensor dtype, or class of operators and dtype, → rung of the arithmetic that computes it, or a rung with further
+        declarations, e.g. {"float32": "fp32", "linear:float32": {"rung": "fp32", "rounding": "toward-zero"}}
+        (docs/numerics.md).
     alignment: bytes that the address of an imported buffer must be a multiple of.
     """
 
     operators: Mapping[str, frozenset[str]] | None = None
-    precision: Mapping[str, str] | None = None
+    precision: Mapping[str, str | Mapping[str, Any]] | None = None
     layouts: frozenset[str] | None = None
     alignment: int | None = None
     memory_kinds: frozenset[str] | None = None

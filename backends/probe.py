@@ -32,18 +32,19 @@ CONV_W = (np.arange(36) % 3 - 1).reshape(2, 2, 3, 3).astype(np.float32)
 MUL_A = np.array([1 + STEP, 1 + STEP, 2.0**-126, 1 + 8 * STEP], np.float32)
 MUL_B = np.array([1, 1 + 3 * STEP, 0.5, 1], np.float32)
 MUL_NAMES = ("mul_1p2m12", "mul_rounding", "mul_subnormal", "mul_1p2m9")
-# By row: 1 + STEP with zeros; 64 times 2000, beyond float16's largest number.
-MATMUL_A = np.stack([np.eye(64, dtype=np.float32)[0] * np.float32(1 + STEP), np.full(64, 2000, np.float32)])
+# By row: 1 + STEP, then 1 + 8 STEP, with zeros; 64 times 2000, beyond float16's largest number.
+MATMUL_A = np.full((3, 64), 2000, np.float32)
+MATMUL_A[:2] = np.eye(64)[:2] * np.array([[1 + STEP], [1 + 8 * STEP]])
 MATMUL_B = np.ones((64, 1), np.float32)
-MATMUL_NAMES = ("matmul_1p2m12", "matmul_sum")
+MATMUL_NAMES = ("matmul_1p2m12", "matmul_1p2m9", "matmul_sum")
 
 
 def fingerprint(device: Device) -> dict[str, Any]:
     """Health and precision of `device` in float32.
 
     {"conv": exact (True) or not (False), "mul_1p2m12", "mul_rounding", "mul_subnormal", "mul_1p2m9", "matmul_1p2m12",
-    "matmul_sum": float}; None stands for what the device declines, or for a value it fails to compute. A convolution that
-    fails for another reason than Unsupported is unhealthy. Raises DeviceLost and whatever is no BackendError.
+    "matmul_1p2m9", "matmul_sum": float}; None stands for what the device declines, or for a value it fails to compute. A
+    convolution that fails for another reason than Unsupported is unhealthy. Raises DeviceLost and whatever is no BackendError.
     """
     result: dict[str, Any] = {}
     try:

@@ -117,6 +117,7 @@ SCALE = "float8_e8m0fnu"
 FLOATS: dict[str, FloatFormat] = {
     "float64": FloatFormat(53, -1022, float(np.finfo(np.float64).max)),
     "float32": FloatFormat(24, -126, float(np.finfo(np.float32).max)),
+    "bf16x3": FloatFormat(16, -126, (2 - 2.0**-15) * 2.0**127),
     "tf32": FloatFormat(11, -126, (2 - 2.0**-10) * 2.0**127),
     "float16": FloatFormat(11, -14, 65504.0),
     "bfloat16": FloatFormat(8, -126, (2 - 2.0**-7) * 2.0**127),
@@ -129,7 +130,10 @@ FLOATS: dict[str, FloatFormat] = {
     "float6_e3m2fn": FloatFormat(3, -2, 28.0, has_inf=False, has_nan=False),
     "float4_e2m1fn": FloatFormat(2, 0, 6.0, has_inf=False, has_nan=False),
 }
-"""Name → format. "tf32" is an arithmetic, not a tensor type."""
+"""Name → format, of tensor types and of what only units compute in (`INSIDE`)."""
+
+INSIDE = frozenset(["bf16x3", "tf32"])
+"""Formats of a unit's inputs. bf16x3: a float32 as a sum of bfloat16 parts, whose smallest products are left out."""
 
 
 def numpy_dtype(name: str) -> np.dtype[Any]:
@@ -147,7 +151,7 @@ def name_of(dtype: np.dtype[Any]) -> str:
 
 def is_float(name: str) -> bool:
     """Whether `name` is a real floating-point tensor type."""
-    return name in FLOATS and name != "tf32"
+    return name in FLOATS and name not in INSIDE
 
 
 def is_integer(name: str) -> bool:
@@ -167,6 +171,7 @@ def quantum(x: NDArray[np.float64], name: str) -> NDArray[np.float64]:
     """Spacing of the format's numbers around the real x, same shape: one ulp in the sense of Goldberg and of OpenCL C 7.4."""
     form = FLOATS[name]
     _, exponent = np.frexp(np.where(np.isfinite(x), x, form.largest))
+    exponent = np.where(x == 0, form.emin, exponent)  # which is 0 for 0
     return np.asarray(np.ldexp(1.0, np.maximum(exponent - form.precision, form.emin - form.precision + 1)), np.float64)
 
 

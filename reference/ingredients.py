@@ -44,12 +44,17 @@ def _softmax(node: Node) -> Ingredients:
     return _exponentials(node.real(0), softmax_axes(node))
 
 
-def _log_sum_exp(node: Node) -> Ingredients:
+def reduced_axes(node: Node) -> tuple[int, ...]:
+    """The axes that a reduction runs over, by attribute or by input."""
     x = node.real(0)
     axes = node.attribute("axes", None) if len(node.inputs) < 2 else node.inputs[1]
     if axes is None or len(axes) == 0:
         axes = () if node.attribute("noop_with_empty_axes", 0) else range(x.ndim)
-    return _exponentials(x, tuple(int(a) % x.ndim for a in axes))
+    return tuple(int(a) % x.ndim for a in axes)
+
+
+def _log_sum_exp(node: Node) -> Ingredients:
+    return _exponentials(node.real(0), reduced_axes(node))
 
 
 def moments(x: Array, axes: tuple[int, ...]) -> Ingredients:

@@ -246,13 +246,13 @@ def _resize(node: Node) -> Magnitudes | None:
     if mode == "nearest" or 0 in node.results[0].shape:
         return None
     (x,) = _given(node, 1)
-    tables = _tables(node, x)
-    counts = {axis: np.count_nonzero(weights, axis=1) for axis, _, weights in tables}
+    along = tables(node, x)
+    counts = {axis: np.count_nonzero(weights, axis=1) for axis, _, weights in along}
     terms = outer([counts.get(axis, np.ones(1)) for axis in range(x.ndim)])
 
     def sum_of(sizes: list[Real], power: int) -> Array:
         y: Array = sizes[0]
-        for axis, position, weights in tables:
+        for axis, position, weights in along:
             y = resize.apply_table(y, axis, position, np.abs(weights) ** power)
         return y
 
@@ -267,9 +267,9 @@ def _resize(node: Node) -> Magnitudes | None:
     )
 
 
-def _tables(node: Node, x: Array) -> list[tuple[int, Array, Array]]:
-    """Axes, positions and weights of a Resize or Upsample of any version."""
-    attributes = dict(node.attributes)
+def tables(node: Node, x: Array, **changed: Any) -> list[tuple[int, Array, Array]]:
+    """Axes, positions and weights of a Resize or Upsample of any version, with some attributes changed."""
+    attributes = {**node.attributes, **changed}
     if node.operator == "Resize" and node.version >= 11:
         return resize.interpolation(x, *node.inputs[1:], **attributes)
     if "height_scale" in attributes:

@@ -140,6 +140,7 @@ def _device(header: Mapping[str, Any], layout: Layout) -> str:
             words.append(f"{field.replace('_', ' ')} {device[field]}")
     precision = header.get("precision", {"rungs": {}, "inferred": []})
     for dtype, rung in precision["rungs"].items():
+        rung = rung if isinstance(rung, str) else " ".join(f"{name}={value}" for name, value in rung.items())
         words.append(f"{dtype} as {rung}{' (inferred)' if dtype in precision['inferred'] else ''}")
     suite = header["suite"]
     commit = str(suite.get("commit") or "")[:10]

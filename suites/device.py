@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import time
 from collections.abc import Callable
 from typing import Any
@@ -10,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from backends.interface import Capabilities, DeviceInfo
-from backends.worker import DeviceSession, Observation
+from backends.worker import DeviceGone, DeviceSession, Observation
 from results.record import Record
 from results.verdict import Verdict
 from suites.cases.case import Case
+from suites.function_probe import right_bits
 from suites.precision import Precision, settle
 
 LOST = "device lost"
@@ -29,10 +31,21 @@ class RunState:
     ends: float | None = None  # time.monotonic() at which the budget is spent
     lost: str = ""  # the story of a device that did not come back
     record: Record | None = None  # of the test that is running, once it is judged
+    previous: tuple[Any, ...] = ()  # outputs of the case before, which a stale buffer would still hold
     confirmed: set[tuple[str, str, Verdict]] = dataclasses.field(default_factory=set)  # (operator, type, verdict) seen twice
 
     def __post_init__(self) -> None:
-        self.precision = settle(self.session.capabilities, self.session.fingerprint)
+        undeclared = "float32" not in (self.session.capabilities.precision or {})
+        self.precision = settle(self.session.capabilities, self.fingerprint if undeclared else self.session.fingerprint)
+
+    @functools.cached_property
+    def fingerprint(self) -> dict[str, Any]:
+        """What the probe saw when the device was opened, and how exact its functions are."""
+        try:
+            return {**self.session.fingerprint, **right_bits(self.session)} if self.session.fingerprint else {}
+        except DeviceGone as error:
+            self.lost = str(error)
+            return self.session.fingerprint
 
     def take_notes(self) -> list[str]:
         """What the session had to say since the last case, such as a failed probe."""
@@ -79,8 +92,8 @@ class DeviceUnderTest:
 
     @property
     def fingerprint(self) -> dict[str, Any]:
-        """What the probe saw when the device was opened."""
-        return self.state.session.fingerprint
+        """What the probes saw."""
+        return self.state.fingerprint
 
     def run(self, case: Case) -> Run:
         """Compile and run a case with its own inputs."""

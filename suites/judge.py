@@ -29,6 +29,7 @@ class Judgement:
     reason: str
     notes: tuple[str, ...] = ()
     numbers: dict[str, dict[str, float | int]] = dataclasses.field(default_factory=dict)
+    diagnosis: tuple[str, ...] = ()
 
 
 def judge(run: Run, seen: Observation) -> Judgement:
@@ -36,7 +37,14 @@ def judge(run: Run, seen: Observation) -> Judgement:
     case, state = run.case, run.state
     tensors: list[TensorVerdict] = []
     if seen.ended == "ran":
-        tensors = verify_outputs(case.model, case.feeds, seen.outputs, state.precision.rungs)
+        tensors = verify_outputs(
+            case.model,
+            case.feeds,
+            seen.outputs,
+            state.precision.profile,
+            random=case.is_random,
+            previous=state.previous,
+        )
     worst = min((t.status for t in tensors), key=SEVERITY.index, default=None)
     name = case.operator if case.domain in ("", "ai.onnx") else f"{case.domain}:{case.operator}"
     off_device = [p.node for p in seen.placement or () if not p.on_device]
@@ -62,6 +70,7 @@ def judge(run: Run, seen: Observation) -> Judgement:
         reason,
         tuple(decision.notes),
         {t.name: t.numbers for t in tensors},
+        tuple(f"{found.cause}: {found.sentence(t.name)}" for t in tensors for found in t.diagnosis),
     )
 
 
@@ -84,6 +93,8 @@ def verify(case: Case, run: Run) -> None:
             run.state.lost = str(error)
             judgement = dataclasses.replace(judgement, notes=(*judgement.notes, "the device did not come back after it"))
     run.state.record = _record(case, run, judgement, rerun)
+    if run.observation.ended == "ran":
+        run.state.previous = tuple(run.observation.outputs.values())
     outcome(run.state.record)
 
 
@@ -129,6 +140,7 @@ def _record(case: Case, run: Run, judgement: Judgement, rerun: Judgement | None)
         seconds={phase: round(duration, 6) for phase, duration in seen.seconds.items()},
         worker=seen.worker,
         rerun=None if rerun is None else Rerun(rerun.verdict, rerun.reason),
+        diagnosis=list(judgement.diagnosis),
         notes=[*judgement.notes, *seen.notes, *(note for note in run.state.take_notes() if note not in seen.notes)],
     )
 
@@ -136,6 +148,7 @@ def _record(case: Case, run: Run, judgement: Judgement, rerun: Judgement | None)
 def outcome(record: Record) -> None:
     """Returns for a passing verdict; fails or skips the running test otherwise, without a traceback."""
     text = f"{record.verdict.value}: {record.reason}" if record.reason else record.verdict.value
+    text = "\n".join([text, *(f"diagnosis: {line}" for line in record.diagnosis)])
     if record.outcome == "failed":
         pytest.fail(text, pytrace=False)
     if record.outcome == "skipped":

@@ -187,7 +187,7 @@ def _record(config: pytest.Config, state: RunState, collected: int) -> None:
         "backend": state.session.info.backend,
         "device": state.session.info,
         "capabilities": state.session.capabilities,
-        "fingerprint": state.session.fingerprint,
+        "fingerprint": state.fingerprint,
         "options": options.backend_options(config),
         "precision": state.precision.rungs,
         "inferred": sorted(state.precision.inferred),

@@ -288,7 +288,7 @@ def check_capabilities(capabilities: Capabilities) -> None:
     ):
         raise TypeError("Capabilities.operators is not a mapping of operators to sets of dtypes")
     if precision is not None and not (
-        isinstance(precision, Mapping) and all(isinstance(rung, str) for rung in precision.values())
+        isinstance(precision, Mapping) and all(isinstance(rung, str | Mapping) for rung in precision.values())
     ):
         raise TypeError("Capabilities.precision is not a mapping of dtypes to rungs")
     for field, kinds in (

@@ -62,7 +62,7 @@ def rotary_embedding(
     return y if x.ndim == 4 else merge_heads(y)
 
 
-def _unpacked(query: Array, key: Array | None, value: Array | None, num_heads: int) -> tuple[Array, Array, Array]:
+def unpacked(query: Array, key: Array | None, value: Array | None, num_heads: int) -> tuple[Array, Array, Array]:
     """Queries, keys and values (batch, heads, length, size) out of any of MultiHeadAttention's layouts."""
     if query.ndim == 5:
         if key is not None or value is not None or query.shape[2:4] != (num_heads, 3):
@@ -81,7 +81,7 @@ def _unpacked(query: Array, key: Array | None, value: Array | None, num_heads: i
     return q, split_heads(key, num_heads), split_heads(value, num_heads)
 
 
-def _with_bias(q: Array, k: Array, v: Array, bias: Array) -> list[Array]:
+def with_bias(q: Array, k: Array, v: Array, bias: Array) -> list[Array]:
     sizes = [x.shape[1] * x.shape[3] for x in (q, k, v)]
     if bias.shape != (sum(sizes),):
         raise ValueError(f"bias has shape ({sum(sizes)}), not {bias.shape}")
@@ -89,7 +89,7 @@ def _with_bias(q: Array, k: Array, v: Array, bias: Array) -> list[Array]:
     return [x + part.reshape(x.shape[1], 1, x.shape[3]) for x, part in zip((q, k, v), parts, strict=True)]
 
 
-def _kept(mask: Array, batch: int, rows: int, columns: int) -> Array:
+def kept_keys(mask: Array, batch: int, rows: int, columns: int) -> Array:
     """key_padding_mask in any of its shapes → whether a key counts: boolean (batch, 1, rows or 1, columns)."""
     if mask.shape in ((batch,), (3 * batch + 2,)):
         return np.asarray((np.arange(columns) < mask[:batch, None])[:, None, None])
@@ -110,7 +110,7 @@ def _from_beams(cache: Array, beams: Array) -> Array:
     return np.asarray(cache[origin, np.arange(cache.shape[1])[:, None], np.arange(rows)])
 
 
-def _cached(new: Array, past: Array | None, used: Array | None, beams: Array | None) -> tuple[Array, Array]:
+def cached(new: Array, past: Array | None, used: Array | None, beams: Array | None) -> tuple[Array, Array]:
     """Keys (or values) to attend to, and the present cache: past and new, or new written into the past after `used` rows.
     Of these, `beams` says where they come from."""
     if past is None or used is None:
@@ -159,20 +159,20 @@ def multi_head_attention(
         raise ValueError("past_key and past_value have to be given together")
     if key is not None and key.ndim == 4 and (bias is not None or past_key is not None):
         raise ValueError("a key of rank 4 is a cache: neither bias nor past_key goes with it")
-    q, k, v = _unpacked(query, key, value, num_heads)
+    q, k, v = unpacked(query, key, value, num_heads)
     if bias is not None:
-        q, k, v = _with_bias(q, k, v, bias)
+        q, k, v = with_bias(q, k, v, bias)
     added = k.shape[2]
     (k, present_key), (v, present_value) = (
-        _cached(new, past, past_sequence_length, cache_indirection) for new, past in ((k, past_key), (v, past_value))
+        cached(new, past, past_sequence_length, cache_indirection) for new, past in ((k, past_key), (v, past_value))
     )
     factor = scale or 1 / math.sqrt(max(q.shape[3], 1))
     logits = shared_product(q * factor, k.swapaxes(2, 3))
     batch, heads, rows, columns = logits.shape
     if attention_bias is not None:
-        logits = logits + _fitting(attention_bias, logits.shape)
+        logits = logits + fitting(attention_bias, logits.shape)
     if key_padding_mask is not None:
-        logits = logits + np.where(_kept(key_padding_mask, batch, rows, columns), 0.0, mask_filter_value)
+        logits = logits + np.where(kept_keys(key_padding_mask, batch, rows, columns), 0.0, mask_filter_value)
     if unidirectional:
         seen = visible_keys(np.array([columns - added]), rows, columns, causal=True)
         logits = logits + np.where(seen, 0.0, -np.inf)
@@ -180,7 +180,7 @@ def multi_head_attention(
     return merge_heads(shared_product(weights, v)), present_key, present_value, logits
 
 
-def _fitting(bias: Array, shape: tuple[int, ...]) -> Array:
+def fitting(bias: Array, shape: tuple[int, ...]) -> Array:
     """attention_bias, (batch or 1, heads or 1, rows, columns), checked against the scores' shape."""
     if bias.ndim != 4 or bias.shape[2:] != shape[2:] or any(n not in (1, m) for n, m in zip(bias.shape, shape, strict=True)):
         raise ValueError(f"attention_bias of shape {bias.shape} does not fit scores of shape {shape}")
@@ -199,7 +199,7 @@ class Chunk(NamedTuple):
     padded: bool
 
 
-def _chunk(seqlens_k: Array, bound: int, query_seqlens: Array | None, batch: int, rows: int) -> Chunk:
+def chunk_of(seqlens_k: Array, bound: int, query_seqlens: Array | None, batch: int, rows: int) -> Chunk:
     total = seqlens_k.reshape(-1).astype(np.int64) + 1
     if len(total) != batch or np.any(total < 1) or np.any(total > bound):
         raise ValueError(f"seqlens_k holds {batch} lengths of 0 to {bound - 1}, not {seqlens_k.tolist()}")
@@ -212,7 +212,7 @@ def _chunk(seqlens_k: Array, bound: int, query_seqlens: Array | None, batch: int
     return Chunk(total, new, total - new, bound, first, query_seqlens is not None)
 
 
-def _rotated(
+def rotated(
     x: Array, chunk: Chunk, cos_cache: Array, sin_cache: Array, position_ids: Array | None, *, interleaved: bool
 ) -> Array:
     """Queries or keys turned by the angles of their positions: those given, or counted on from the past."""
@@ -245,7 +245,7 @@ def _gathered(source: Array, index: Array, valid: Array) -> Array:
     return y
 
 
-def _timelines(new: Array, past: Array | None, chunk: Chunk, window: int | None) -> tuple[Array, Array]:
+def timelines(new: Array, past: Array | None, chunk: Chunk, window: int | None) -> tuple[Array, Array]:
     """Keys (or values) by position (batch, heads, bound, size), and the present cache. `window`: a cache that holds only the
     last positions, in order, at its start. Rows that hold nothing are 0."""
     past = new[:, :, :0] if past is None else past
@@ -263,7 +263,7 @@ def _timelines(new: Array, past: Array | None, chunk: Chunk, window: int | None)
     return timeline, _gathered(timeline, row + (chunk.total - kept)[:, None], row < kept[:, None])
 
 
-def _grouped(query: Array, key: Array | None, value: Array | None, heads: int, shared: int) -> tuple[Array, Array, Array]:
+def grouped(query: Array, key: Array | None, value: Array | None, heads: int, shared: int) -> tuple[Array, Array, Array]:
     """GroupQueryAttention's queries, keys and values (batch, heads, length, size), packed into one tensor or not."""
     if key is None or value is None:
         if key is not value:
@@ -288,7 +288,7 @@ def _check_cache(past_key: Array | None, past_value: Array | None, chunk: Chunk,
         raise ValueError(f"the cache has no room for {rows} rows after {chunk.past.tolist()}")
 
 
-def _normalized(x: Array, weight: Array | None, epsilons: tuple[float | None, float]) -> Array:
+def normalized(x: Array, weight: Array | None, epsilons: tuple[float | None, float]) -> Array:
     """Heads after an RMS normalisation, if there is a weight for it; the first epsilon, if given, goes before the second."""
     return x if weight is None else rms_normalization(x, weight, epsilon=epsilons[1] if epsilons[0] is None else epsilons[0])
 
@@ -311,7 +311,7 @@ def _attended(
     logits or probabilities."""
     logits = capped(shared_product(q * (scale or 1 / math.sqrt(max(q.shape[3], 1))), keys.swapaxes(2, 3)), softcap)
     if bias is not None:
-        logits = logits + _fitting(bias, logits.shape)
+        logits = logits + fitting(bias, logits.shape)
     rows, columns = logits.shape[2:]
     left = window - 1 if window > 0 else -1
     seen = visible_keys(chunk.past, rows, columns, causal=causal, left=left, lengths=chunk.total)
@@ -379,17 +379,17 @@ def group_query_attention(
         raise ValueError("query_seqlens needs causal attention")
     if (q_norm_weight is None) != (k_norm_weight is None) or (do_rotary and (cos_cache is None or sin_cache is None)):
         raise ValueError("the two norm weights, and for do_rotary the two caches, have to be given together")
-    q, k, v = _grouped(query, key, value, num_heads, kv_num_heads)
-    chunk = _chunk(seqlens_k, int(total_sequence_length.reshape(())), query_seqlens, *q.shape[:3:2])
+    q, k, v = grouped(query, key, value, num_heads, kv_num_heads)
+    chunk = chunk_of(seqlens_k, int(total_sequence_length.reshape(())), query_seqlens, *q.shape[:3:2])
     window = local_window_size if sliding_window_cache else None
     _check_cache(past_key, past_value, chunk, q.shape[2], window)
-    q = _normalized(q, q_norm_weight, (q_norm_epsilon, qk_norm_epsilon))
-    k = _normalized(k, k_norm_weight, (k_norm_epsilon, qk_norm_epsilon))
+    q = normalized(q, q_norm_weight, (q_norm_epsilon, qk_norm_epsilon))
+    k = normalized(k, k_norm_weight, (k_norm_epsilon, qk_norm_epsilon))
     if do_rotary and cos_cache is not None and sin_cache is not None:
         interleaved = bool(rotary_interleaved)
-        q, k = (_rotated(x, chunk, cos_cache, sin_cache, position_ids, interleaved=interleaved) for x in (q, k))
-    keys, present_key = _timelines(k, past_key, chunk, window)
-    values, present_value = _timelines(v, past_value, chunk, window)
+        q, k = (rotated(x, chunk, cos_cache, sin_cache, position_ids, interleaved=interleaved) for x in (q, k))
+    keys, present_key = timelines(k, past_key, chunk, window)
+    values, present_value = timelines(v, past_value, chunk, window)
     y, *scores = _attended(
         q,
         keys,

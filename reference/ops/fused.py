@@ -107,7 +107,7 @@ def skip_simplified_layer_normalization(
     return y, np.zeros_like(inverse), inverse, total
 
 
-def _transposed(x: Array, trans: int, trans_batch: int) -> Array:
+def transposed(x: Array, trans: int, trans_batch: int) -> Array:
     """The first axis moved before the last one (`trans_batch`), then the last two swapped (`trans`); vectors as they are."""
     if x.ndim < 2:
         return x
@@ -129,7 +129,7 @@ def fused_matmul(
 
     transBatchA makes (M, batch, K) a (batch, M, K), and with transA (K, batch, M) the same; likewise for B.
     """
-    return np.asarray(alpha * matrix.matmul(_transposed(a, transA, transBatchA), _transposed(b, transB, transBatchB)))
+    return np.asarray(alpha * matrix.matmul(transposed(a, transA, transBatchA), transposed(b, transB, transBatchB)))
 
 
 def _clip(x: Array, low: float, high: float) -> Array:

@@ -19,6 +19,9 @@ from reference.ops.movement import LARGEST_COUNT
 
 Array = NDArray[Any]
 
+MEL_MOVE = 2.0**-18
+"""Ties of the mel scale are what a relative move of 1 + f/700 by this much would decide otherwise."""
+
 
 def _integer(value: Array, name: str, least: int = 0) -> int:
     """A scalar input. Raises ValueError below `least`."""
@@ -235,12 +238,13 @@ def mel_ties(
     upper_edge_hertz: Array,
     *,
     output_datatype: int = 1,
+    move: float = MEL_MOVE,
 ) -> Array:
-    """Mask of `mel_weight_matrix`'s ties, (1, num_mel_bins): columns with an edge so close to an integer that a move of
-    1 + f/700 by 2^-18 decides on which side it is."""
+    """Mask of `mel_weight_matrix`'s ties, (1, num_mel_bins): columns with an edge so close to an integer that a relative `move`
+    of 1 + f/700 decides on which side it is."""
     bands, length, rate = (int(single(n, "a number")) for n in (num_mel_bins, dft_length, sample_rate))
     limits = [Fraction(float(single(edge, "an edge"))) for edge in (lower_edge_hertz, upper_edge_hertz)]
     places = _places(bands, length, rate, limits[0], limits[1])
-    reach = (700 * (length + 1) / rate + places) * 2.0**-18
+    reach = (700 * (length + 1) / rate + places) * move
     near = (np.abs(places - np.rint(places)) <= reach) & (places != 0)
     return np.asarray(near[:-2] | near[1:-1] | near[2:])[None]

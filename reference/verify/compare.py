@@ -1,31 +1,17 @@
-"""The one function that compares a device's tensor with the reference, element by element, without skipping any."""
+"""The one place that compares a device's tensor with the reference, element by element, without skipping any."""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reference import dtypes
+from reference.verify.statistics import Spread
 
 Array = NDArray[Any]
-
-
-@dataclasses.dataclass(frozen=True)
-class TensorVerdict:
-    """What is said of one output. `numbers` go to the journal also on pass, so that drift shows.
-
-    compared: elements compared, always the tensor's size. wrong: elements outside their bound. worst_ratio: largest
-    |got − reference| / bound, for floats with one. worst_ulp: largest error of floats, in ulp of the stored type.
-    worst_error: largest difference of integers. worst_index: flat index of the worst element.
-    """
-
-    name: str
-    status: Literal["pass", "pass_reduced", "mismatch", "implementation_defined", "inconclusive"]
-    message: str = ""
-    numbers: dict[str, float | int] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,6 +33,8 @@ class Expected:
     signed_zero: bool = False
     open: Array | None = None
     interval: tuple[Array, Array] | None = None
+    spread: Spread | None = None
+    saturates: bool = False
 
 
 def fits(expected: Expected, got: Array) -> bool:
@@ -54,32 +42,49 @@ def fits(expected: Expected, got: Array) -> bool:
     return got.shape == expected.value.shape and dtypes.name_of(got.dtype) == expected.dtype
 
 
-def compare(expected: Expected, got: Array) -> TensorVerdict:
-    """Shape, type, special values and the bound on every element."""
-    name = expected.name
-    if got.shape != expected.value.shape:
-        return TensorVerdict(name, "mismatch", f"{name} has shape {got.shape}, the reference {expected.value.shape}")
-    if dtypes.name_of(got.dtype) != expected.dtype:
-        return TensorVerdict(name, "mismatch", f"{name} has type {dtypes.name_of(got.dtype)}, the model says {expected.dtype}")
+@dataclasses.dataclass(frozen=True)
+class Elements:
+    """What is said of every element. Arrays have the tensor's shape.
+
+    wrong: outside its bound. open: not judged. exact: the rounded reference to the bit. error: |got − reference|, in the
+    tensor's own unit. ratio: error over bound, at least 1 where wrong. special: wrong in class (NaN, infinity) or sign of zero.
+    """
+
+    wrong: Array
+    open: Array
+    exact: Array
+    error: Array
+    ratio: Array
+    special: Array
+
+
+def elements(expected: Expected, got: Array) -> Elements:
+    """Judges every element of a tensor of the right shape and type."""
+    bound = np.broadcast_to(np.asarray(expected.bound, np.float64), got.shape)
     if dtypes.is_float(expected.dtype):
-        wrong, error, ratio = _reals(expected, dtypes.to_real(got))
-        error = error / dtypes.quantum(expected.value, expected.dtype)
+        wrong, exact, error, ratio, special = _reals(expected, bound, dtypes.to_real(got))
     else:
         wrong, error = _exact(expected, got)
-        ratio = np.where(wrong, np.maximum(error, 1.0), 0.0)
-    undecided = np.zeros(got.shape, bool) if expected.open is None else np.broadcast_to(expected.open, got.shape)
-    bound = np.broadcast_to(np.asarray(expected.bound, np.float64), got.shape)
-    undecided = undecided | np.isposinf(bound) | np.isnan(bound)
-    return _verdict(
-        expected, got, wrong & ~undecided, np.where(undecided, 0.0, ratio), np.where(undecided, 0, error), undecided
+        exact, ratio = error == 0, np.where(wrong, np.maximum(error, 1.0), 0.0)
+        special = np.zeros(got.shape, bool)
+    undecided = np.isposinf(bound) | np.isnan(bound)
+    if expected.open is not None:
+        undecided = undecided | expected.open
+    return Elements(
+        wrong & ~undecided,
+        undecided,
+        exact,
+        np.where(undecided, 0, error),
+        np.where(undecided, 0.0, ratio),
+        special & ~undecided,
     )
 
 
-def _reals(expected: Expected, y: NDArray[np.float64]) -> tuple[Array, Array, Array]:
-    """(wrong, |error|, |error|/bound) for floating-point outputs. Where the bound is 0 the value is the rounded reference."""
+def _reals(expected: Expected, bound: Array, y: NDArray[np.float64]) -> tuple[Array, Array, Array, Array, Array]:
+    """(wrong, exact, |error|, |error|/bound, wrong in class) for floating-point outputs. Where the bound is 0 the value is
+    the rounded reference."""
     form = dtypes.FLOATS[expected.dtype]
     reference = expected.value.astype(np.float64)
-    bound = np.broadcast_to(np.asarray(expected.bound, np.float64), reference.shape)
     with np.errstate(all="ignore"):
         stored = dtypes.round_to(reference, expected.dtype)
         same = (y == stored) | (np.isnan(y) & np.isnan(stored))
@@ -89,11 +94,14 @@ def _reals(expected: Expected, y: NDArray[np.float64]) -> tuple[Array, Array, Ar
         if expected.flushes:
             right |= (np.abs(reference) < form.smallest_normal) & (np.abs(y) <= np.minimum(bound, form.smallest_normal))
         edge = form.largest + 0.5 * dtypes.quantum(np.asarray(form.largest), expected.dtype)
-        right |= np.isinf(y) & (np.sign(y) == np.sign(reference)) & (np.abs(reference) + bound >= edge)
+        right |= np.isinf(y) & (np.sign(y) == np.sign(reference)) & (np.abs(reference) + bound > edge)
         if expected.signed_zero:
             right &= (y != 0) | (np.signbit(y) == np.signbit(stored))
+        if expected.saturates:
+            right |= (np.abs(reference) + bound >= form.largest) & (y == np.copysign(form.largest, reference))
         ratio = np.where(error == 0, 0.0, error / np.maximum(bound, form.smallest_subnormal * 2.0**-10))
-    return ~right, error, np.where(right, np.minimum(ratio, 1.0), np.maximum(ratio, 1.0))
+        classes = (np.isfinite(y) != np.isfinite(stored)) | (np.isnan(y) != np.isnan(stored)) | ((y == 0) & (stored == 0))
+    return ~right, same & right, error, np.where(right, np.minimum(ratio, 1.0), np.maximum(ratio, 1.0)), ~right & classes
 
 
 def _exact(expected: Expected, got: Array) -> tuple[Array, Array]:
@@ -118,34 +126,3 @@ def _differ(a: Array, b: Array) -> Array:
     """Where real parts differ; NaN equals NaN."""
     with np.errstate(invalid="ignore"):  # signalling NaN
         return np.asarray((a != b) & ~(np.isnan(a) & np.isnan(b)))
-
-
-def _verdict(expected: Expected, got: Array, wrong: Array, ratio: Array, error: Array, undecided: Array) -> TensorVerdict:
-    numbers: dict[str, float | int] = {"compared": int(got.size), "wrong": int(np.count_nonzero(wrong))}
-    if undecided.any():
-        numbers["open"] = int(np.count_nonzero(undecided))
-    if got.size == 0:
-        return TensorVerdict(expected.name, "pass", "", numbers)
-    worst = int(np.argmax(np.where(wrong, ratio, -1.0) if wrong.any() else ratio))
-    real = dtypes.is_float(expected.dtype)
-    numbers["worst_index"] = worst
-    if real and np.any(expected.bound):
-        numbers["worst_ratio"] = float(ratio.flat[worst])
-    if real or dtypes.is_integer(expected.dtype):
-        numbers["worst_ulp" if real else "worst_error"] = float(np.max(np.where(np.isnan(error), np.inf, error)))
-    if not wrong.any() and np.isnan(expected.bound).any():
-        message = f"{expected.name}: no bound can decide {np.count_nonzero(np.isnan(expected.bound))} of {got.size} elements"
-        return TensorVerdict(expected.name, "inconclusive", message, numbers)
-    if not wrong.any():
-        return TensorVerdict(expected.name, "implementation_defined" if undecided.all() else "pass", "", numbers)
-    at = tuple(int(i) for i in np.unravel_index(worst, got.shape))
-    message = (
-        f"{expected.name}: {numbers['wrong']} of {got.size} elements wrong; worst at {list(at)}: "
-        f"got {got[at]!s}, expected {expected.value[at]!s}"
-    )
-    bound = float(np.broadcast_to(np.asarray(expected.bound, np.float64), got.shape)[at])
-    if bound and np.isfinite(ratio.flat[worst]):
-        message += f" within {bound:.3g} ({ratio.flat[worst]:.3g} times the bound)"
-    elif not bound and expected.interval is None:
-        message += " exactly"
-    return TensorVerdict(expected.name, "mismatch", message, numbers)

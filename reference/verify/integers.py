@@ -1,55 +1,104 @@
 """INT_INTERVAL: which integers a correct requantiser may return for the real value r + zero point.
 
-y in [ceil(r + zp − e), floor(r + zp + e)], clipped, e = 1/2 + (4·R + |r + zp|)·u_rq with u_rq = 2^-24 for requantisation in
-single precision (docs/numerics.md).
+y in [ceil(r + zp − e), floor(r + zp + e)], clipped, e = 1/2 + δ + (4·R + |r + zp|)·u_rq, with δ and u_rq as the device declares
+its requantisation (docs/numerics.md). What R is, and what is not four roundings of it, stands in `requantised`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
-from reference import dtypes
+from reference.dtypes import is_integer
 from reference.node import Array, Node
 from reference.ops import quantization
+from reference.verify import requantised
+from reference.verify.requantised import REAL, unit_roundoff, zero_point_is_open
 from reference.verify.setting import Setting
 
-U_REQUANTISE = 2.0**-24
-REAL: dict[str, Callable[..., Array]] = {
-    "QuantizeLinear": quantization.quantize_linear_real,
-    "DynamicQuantizeLinear": quantization.dynamic_quantize_linear_real,
-    "QLinearConv": quantization.qlinear_conv_real,
-    "QLinearMatMul": quantization.qlinear_matmul_real,
-}
-"""Operator → function that gives the real value r + zp before rounding and clipping, from the operator's own inputs."""
+__all__ = ["REAL", "REDUCED_DELTA", "delta_needed", "deviations", "interval", "neighbours", "requantises", "scale"]
 
+U_SINGLE = 2.0**-24
+ZERO_POINT_OUTPUT = 2
+"""Which output of DynamicQuantizeLinear its zero point is."""
 
 REDUCED_DELTA = 0.1875
 """Up to here a requantiser of low width is right at a lower rung; truncation needs 0.44, one step off 0.95."""
 
 
-def delta_needed(node: Node, got: Array) -> float:
-    """Largest |y − r − zp| − 1/2 over the unsaturated elements, not below 0: what a declared δ would have to be."""
-    real = np.asarray(REAL[node.operator](*node.inputs, **node.attributes), np.float64)
-    low, high = _range(node.output_types[0])
-    y = got.astype(np.float64)
-    distance = np.abs(y - np.clip(real, low, high)) - 0.5
-    distance = np.where(np.isnan(real), 0.0, distance)
-    return float(max(0.0, distance.max(initial=0.0)))
+def requantises(node: Node, output: int) -> bool:
+    """Whether output number `output` is an integer that `interval` judges: the first one, and the zero point that
+    DynamicQuantizeLinear computes."""
+    if node.operator not in REAL or not is_integer(node.output_types[output]):
+        return False
+    return output == 0 or (node.operator == "DynamicQuantizeLinear" and output == ZERO_POINT_OUTPUT)
 
 
-def interval(node: Node, setting: Setting) -> tuple[Array, Array]:
-    """(lowest, highest) integer allowed per element, as float64; a unit coarser than single precision widens it."""
-    real = np.asarray(REAL[node.operator](*node.inputs, **node.attributes), np.float64)
-    size = np.abs(real) + _zero_point(node)  # ≥ R
-    with np.errstate(invalid="ignore"):
-        e = 0.5 + (4 * size + np.abs(real)) * _u(node, setting) + 2 * setting.u_in * size + setting.eta_in
+def interval(node: Node, setting: Setting, output: int = 0) -> tuple[Array, Array]:
+    """(lowest, highest) integer allowed per element of an output that `requantises`, as float64."""
+    info = _range(node.output_types[output])
+    result = node.results[output].astype(np.float64)
+    if output == ZERO_POINT_OUTPUT:
+        real = _real_value(node, output)
+        e = np.asarray(0.5 + 4 * real * unit_roundoff(node, setting))
         low, high = np.ceil(real - e), np.floor(real + e)
-    result = node.results[0].astype(np.float64)  # infinities have no e, and operands may overflow in the division's type
-    low, high = np.fmin(low, result), np.fmax(high, result)
-    info = _range(node.output_types[0])
+    else:
+        low, high = _around(node, setting, result)
+    low, high = np.fmin(low, result), np.fmax(high, result)  # infinities have no e; operands may overflow in a division's type
     return np.clip(low, *info), np.clip(high, *info)
+
+
+def _around(node: Node, setting: Setting, result: Array) -> tuple[Array, Array]:
+    """ceil(r + zp − e) and floor(r + zp + e); at half-ways that are met exactly, the even side."""
+    found, declared = requantised.of(node, setting), setting.arithmetic.requantise
+    with np.errstate(invalid="ignore", over="ignore"):
+        delta = declared.delta(found.magnitude, found.multiplier)
+        e = 0.5 + delta + (found.size + np.abs(found.real)) * unit_roundoff(node, setting) + found.inside
+        low, high = np.ceil(found.real - e), np.floor(found.real + e)
+        half_way = found.real - np.floor(found.real) == 0.5
+    if declared.to_even and not declared.in_float16:
+        even = half_way & found.decided & (delta == 0)
+        low, high = np.where(even, result, low), np.where(even, result, high)
+    if _zero_point_open(node, unit_roundoff(node, setting)):
+        return low - 1, high + 1
+    return low, high
+
+
+def delta_needed(node: Node, got: Array, output: int = 0) -> float:
+    """Largest |y − r − zp| − 1/2 over the unsaturated elements, not below 0: what a declared δ would have to be."""
+    return deviations(node, got, output)["delta_needed"]
+
+
+def deviations(node: Node, got: Array, output: int = 0) -> dict[str, float]:
+    """What is on record of an output that `requantises`.
+
+    delta_needed: largest |y − r − zp| − 1/2, not below 0; beyond the type's range, from half a step outside it.
+    requantised_bias: mean of y − r − zp over the unsaturated elements, which truncation moves to −1/2; left out without any.
+    """
+    low, high = _range(node.output_types[output])
+    y, real = got.astype(np.float64), _real_value(node, output)
+    shifts = (0, -1, 1) if output == 0 and _zero_point_open(node, U_SINGLE) else (0,)
+    away = min((_away(y, real + shift, low, high) for shift in shifts), key=lambda a: np.abs(a).max(initial=0.0))
+    numbers = {"delta_needed": float(np.maximum(np.abs(away) - 0.5, 0.0).max(initial=0.0))}
+    inside = (real >= low) & (real <= high)
+    if inside.any():
+        numbers["requantised_bias"] = float(np.mean(away, where=inside))
+    return numbers
+
+
+def _away(y: Array, real: Array, low: float, high: float) -> Array:
+    """y − real, which counts from half a step outside the range where it lies beyond; 0 where it is NaN."""
+    return np.where(np.isnan(real), 0.0, y - np.clip(real, low - 0.5, high + 0.5))
+
+
+def _real_value(node: Node, output: int) -> Array:
+    """The real value of an output before rounding and clipping."""
+    if output == ZERO_POINT_OUTPUT:
+        return quantization.dynamic_quantize_linear_zero_point_real(node.real(0))
+    return requantised.real_value(node)
+
+
+def _zero_point_open(node: Node, u: float) -> bool:
+    return node.operator == "DynamicQuantizeLinear" and zero_point_is_open(node, u)
 
 
 LOGARITHMS = ("ReduceLogSum", "ReduceLogSumExp")
@@ -69,22 +118,6 @@ def neighbours(node: Node) -> tuple[Array, Array] | None:
     return np.where(whole, low - 1, low) if node.operator in LOGARITHMS else low, high
 
 
-def _zero_point(node: Node) -> float:
-    """The largest magnitude of a zero point of the output, 0 where there is none."""
-    if node.operator == "DynamicQuantizeLinear":
-        return float(np.abs(node.results[2].astype(np.float64)).max())
-    index = 2 if node.operator == "QuantizeLinear" else 7
-    return float(np.abs(node.real(index)).max(initial=0.0)) if node.given(index) else 0.0
-
-
-def _u(node: Node, setting: Setting) -> float:
-    """Roundoff of requantisation: single precision, or if they are coarser the unit's and that of the division."""
-    named = (
-        quantization.division_type(node.attribute("precision", 0), node.types) if node.operator == "QuantizeLinear" else None
-    )
-    return max(U_REQUANTISE, setting.u, dtypes.FLOATS[named].unit_roundoff if named else 0.0)
-
-
 def _range(name: str) -> tuple[float, float]:
     bits = int(name.lstrip("uint"))
     return (0.0, 2.0**bits - 1) if name.startswith("u") else (-(2.0 ** (bits - 1)), 2.0 ** (bits - 1) - 1)
@@ -92,5 +125,5 @@ def _range(name: str) -> tuple[float, float]:
 
 def scale(node: Node, setting: Setting) -> list[Array]:
     """DynamicQuantizeLinear's second output, a division of a difference; the integers are judged by their interval."""
-    relative = 4 * _u(node, setting) + 2 * setting.u_in
+    relative = 4 * unit_roundoff(node, setting) + 2 * setting.u_in
     return [np.zeros(r.shape) if i != 1 else relative * np.abs(r) for i, r in enumerate(node.results)]

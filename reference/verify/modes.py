@@ -6,7 +6,26 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from reference.node import Array, Node
-from reference.verify import accumulation, explicit, functions, integers
+from reference.verify import integers
+from reference.verify.bounds import (
+    accumulation,
+    attention,
+    contributed_attention,
+    determinant,
+    explicit,
+    functions,
+    fused,
+    integer_products,
+    interpolation,
+    linear_recurrence,
+    losses,
+    normalization,
+    recurrent,
+    regions,
+    resizing,
+    signal,
+    softmax,
+)
 from reference.verify.setting import Setting
 
 Bound = Callable[[Node, Setting], list[Array]]
@@ -111,61 +130,100 @@ EXACT = frozenset(
 
 BOUNDS: dict[str, Bound] = {
     **dict.fromkeys(functions.ULPS, functions.ulp_real),
+    "AffineGrid": interpolation.affine_grid,
+    "Attention": attention.attention,
     "AveragePool": accumulation.means,
-    "BatchNormalization": explicit.batch_normalization,
+    "BatchNormalization": normalization.batch_normalization,
+    "BiasGelu": fused.bias_gelu,
+    "BlackmanWindow": signal.window,
+    "CausalConvWithState": linear_recurrence.causal_conv_with_state,
     "Celu": explicit.exponential_unit,
+    "Col2Im": accumulation.folded,
     "Conv": accumulation.products,
     "ConvTranspose": accumulation.products,
+    "CumProd": accumulation.cumulative_products,
     "CumSum": accumulation.sums,
+    "DFT": signal.fourier,
+    "DeformConv": interpolation.deform_conv,
+    "Det": determinant.determinant,
     "DynamicQuantizeLinear": integers.scale,
+    "DynamicQuantizeMatMul": integer_products.dynamic_quantize_matmul,
     "Einsum": accumulation.einsum,
     "Elu": explicit.exponential_unit,
+    "FastGelu": fused.fast_gelu,
+    "FusedConv": fused.fused_conv,
+    "FusedMatMul": fused.fused_matmul,
+    "GRU": recurrent.gru,
     "Gelu": explicit.gelu,
     "Gemm": accumulation.gemm,
     "GlobalAveragePool": accumulation.means,
     "GlobalLpPool": explicit.lp_pool,
-    "GroupNormalization": explicit.group_normalization,
+    "GridSample": interpolation.grid_sample,
+    "GroupNormalization": normalization.group_normalization,
+    "GroupQueryAttention": contributed_attention.group_query_attention,
+    "HammingWindow": signal.window,
+    "HannWindow": signal.window,
     "HardSigmoid": explicit.hard_sigmoid,
     "HardSwish": explicit.hard_swish,
-    "InstanceNormalization": explicit.instance_normalization,
-    "LRN": explicit.lrn,
-    "LayerNormalization": explicit.layer_normalization,
-    "LogSoftmax": explicit.softmax,
-    "LpNormalization": explicit.lp_normalization,
+    "InstanceNormalization": normalization.instance_normalization,
+    "LRN": normalization.lrn,
+    "LSTM": recurrent.lstm,
+    "LayerNormalization": normalization.layer_normalization,
+    "LinearAttention": linear_recurrence.linear_attention,
+    "LogSoftmax": softmax.softmax,
+    "LpNormalization": normalization.lp_normalization,
     "LpPool": explicit.lp_pool,
     "MatMul": accumulation.products,
+    "MatMulIntegerToFloat": integer_products.matmul_integer_to_float,
+    "MatMulNBits": fused.matmul_n_bits,
     "Mean": accumulation.means,
-    "MeanVarianceNormalization": explicit.mean_variance_normalization,
+    "MeanVarianceNormalization": normalization.mean_variance_normalization,
+    "MelWeightMatrix": signal.mel,
     "Mish": explicit.mish,
-    "RMSNormalization": explicit.layer_normalization,
+    "MultiHeadAttention": contributed_attention.multi_head_attention,
+    "NegativeLogLikelihoodLoss": losses.negative_log_likelihood,
+    "QGemm": integer_products.qgemm,
+    "QLinearMatMul": integer_products.qlinear_matmul,
     "QuantizeLinear": functions.quotient,
+    "QuickGelu": fused.quick_gelu,
+    "RMSNormalization": normalization.layer_normalization,
+    "RNN": recurrent.rnn,
     "ReduceL1": accumulation.sums,
     "ReduceL2": explicit.norm_two,
     "ReduceLogSum": explicit.log_sum,
-    "ReduceLogSumExp": explicit.log_sum_exp,
-    "ReduceMean": accumulation.means,
+    "ReduceLogSumExp": softmax.log_sum_exp,
+    "ReduceMean": explicit.mean,
     "ReduceProd": accumulation.products_of_many,
     "ReduceSum": accumulation.sums,
     "ReduceSumSquare": accumulation.sum_of_squares,
-    "Resize": explicit.resize,
+    "Resize": resizing.resize,
+    "RoiAlign": regions.roi_align,
+    "RotaryEmbedding": attention.rotary_embedding,
+    "STFT": signal.short_time,
     "ScatterElements": accumulation.scattered,
     "ScatterND": accumulation.scattered,
     "Selu": explicit.exponential_unit,
     "Sigmoid": explicit.sigmoid,
-    "Softmax": explicit.softmax,
+    "SimplifiedLayerNormalization": fused.simplified_layer_normalization,
+    "SkipLayerNormalization": fused.skip_layer_normalization,
+    "SkipSimplifiedLayerNormalization": fused.skip_layer_normalization,
+    "Softmax": softmax.softmax,
+    "SoftmaxCrossEntropyLoss": losses.softmax_cross_entropy,
     "Softplus": explicit.softplus,
     "Softsign": explicit.softsign,
     "Sum": accumulation.sums,
+    "SwiGLU": fused.swiglu,
     "Swish": explicit.swish,
-    "Upsample": explicit.resize,
+    "TfIdfVectorizer": accumulation.counted,
+    "Upsample": resizing.resize,
 }
+
+OPENING = (accumulation, attention, contributed_attention, fused, linear_recurrence, normalization, recurrent, softmax)
 
 OVERFLOWING = frozenset(
     name
     for name, bound in BOUNDS.items()
-    if bound.__module__ == accumulation.__name__
-    or bound in (explicit.layer_normalization, explicit.instance_normalization, explicit.group_normalization)
-    or bound in (explicit.batch_normalization, explicit.mean_variance_normalization, explicit.norm_two)
+    if bound in (explicit.norm_two, explicit.mean) or bound.__module__ in [module.__name__ for module in OPENING]
 )
 """Operators whose bound is infinite on purpose where an intermediate sum may overflow, whatever the exact result is."""
 
@@ -178,8 +236,13 @@ INTERPOLATES = {"GridSample": "linear", "Resize": "nearest", "Upsample": "neares
 
 def rounds_integers(node: Node) -> bool:
     """Whether both neighbours of the exact result are right for integers, as where an operator interpolates."""
+    return node.operator in ROUNDED_INTEGERS or (node.operator in INTERPOLATES and not copies(node))
+
+
+def copies(node: Node) -> bool:
+    """Whether an operator of `INTERPOLATES` takes the nearest element."""
     default = INTERPOLATES.get(node.operator)
-    return node.operator in ROUNDED_INTEGERS or (default is not None and node.attribute("mode", default) != "nearest")
+    return default is not None and node.attribute("mode", default) == "nearest"
 
 
 STAGED = {"GroupNormalization": 21, "LayerNormalization": 17, "RMSNormalization": 23}
@@ -195,62 +258,16 @@ INTERVALS = frozenset(integers.REAL)
 
 WITHOUT_BOUND = frozenset(
     [
-        "AffineGrid",
-        "Attention",
         "Bernoulli",
-        "BiasGelu",
-        "BlackmanWindow",
-        "CausalConvWithState",
-        "Col2Im",
-        "CumProd",
-        "DFT",
-        "DeformConv",
-        "Det",
-        "DynamicQuantizeMatMul",
-        "FastGelu",
-        "FusedConv",
-        "FusedMatMul",
-        "GRU",
-        "GridSample",
-        "GroupQueryAttention",
-        "HammingWindow",
-        "HannWindow",
         "If",
-        "LSTM",
-        "LinearAttention",
         "Loop",
-        "MatMulIntegerToFloat",
-        "MatMulNBits",
-        "MelWeightMatrix",
-        "MultiHeadAttention",
         "Multinomial",
-        "NegativeLogLikelihoodLoss",
-        "QGemm",
-        "QLinearAdd",
-        "QLinearAveragePool",
-        "QLinearConcat",
-        "QLinearGlobalAveragePool",
-        "QLinearLeakyRelu",
-        "QLinearMul",
-        "QLinearSigmoid",
-        "QLinearSoftmax",
-        "QuickGelu",
-        "RNN",
         "RandomNormal",
         "RandomNormalLike",
         "RandomUniform",
         "RandomUniformLike",
-        "RoiAlign",
-        "RotaryEmbedding",
-        "STFT",
         "Scan",
         "SequenceMap",
-        "SimplifiedLayerNormalization",
-        "SkipLayerNormalization",
-        "SkipSimplifiedLayerNormalization",
-        "SoftmaxCrossEntropyLoss",
-        "SwiGLU",
-        "TfIdfVectorizer",
     ]
 )
 """Operators that the reference evaluates, but that no bound is derived for: whatever a device gives is inconclusive."""
@@ -291,5 +308,38 @@ def mode_of(operator: str) -> str:
         return "EXACT"
     if operator in WITHOUT_BOUND:
         return "UNBOUNDED"
-    module = BOUNDS[operator].__module__.rsplit(".", 1)[-1]
-    return {"accumulation": "ACCUM", "functions": "ULP_REAL", "explicit": "EXPLICIT", "integers": "INT_INTERVAL"}[module]
+    if operator in PRODUCTS:
+        return "PRODUCT"
+    return BY_MODULE.get(BOUNDS[operator].__module__.rsplit(".", 1)[-1], "EXPLICIT")
+
+
+BY_MODULE = {"accumulation": "ACCUM", "functions": "ULP_REAL", "integer_products": "ACCUM", "integers": "INT_INTERVAL"}
+"""Module of a bound → mode; all others are explicit formulas."""
+
+PRODUCTS = frozenset(["CumProd", "ReduceProd"])
+
+CLASSES: dict[str, str] = {
+    **dict.fromkeys(
+        ["Add", "Div", "Mul", "PRelu", "Shrink", "Sub", "LeakyRelu", "Range", "CumProd", "ReduceProd"], "elementwise"
+    ),
+    **dict.fromkeys(["Attention", "GroupQueryAttention", "LogSoftmax", "MultiHeadAttention", "ReduceLogSumExp"], "softmax"),
+    **dict.fromkeys(["Softmax", "SoftmaxCrossEntropyLoss"], "softmax"),
+    **dict.fromkeys(
+        ["FusedConv", "FusedMatMul", "ReduceMean", "Resize", "Upsample", "GridSample", "RoiAlign", "DeformConv"], "linear"
+    ),
+    **dict.fromkeys(["AffineGrid", "Col2Im", "DFT", "Det", "GRU", "LSTM", "LinearAttention", "RNN", "STFT"], "linear"),
+    **dict.fromkeys(["CausalConvWithState", "MatMulNBits"], "linear"),
+    **dict.fromkeys(["DequantizeLinear", "QuantizeLinear"], "quantization"),
+}
+"""Operator → class of the precision profile, where name and mode do not tell it."""
+
+BY_MODE = {"EXACT": "movement", "ACCUM": "linear", "INT_INTERVAL": "quantization", "ULP_REAL": "function"}
+
+
+def class_of(operator: str) -> str:
+    """Class of an operator in the precision profile (`profile.CLASSES`). Raises KeyError for an operator that has no mode."""
+    if operator in CLASSES:
+        return CLASSES[operator]
+    if "Normalization" in operator or operator in ("LRN", "ReduceL2"):
+        return "normalization"
+    return BY_MODE.get(mode_of(operator), "function")

@@ -16,10 +16,16 @@ Array = NDArray[Any]
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-    """Where a bound is computed: the unit's arithmetic and the tensor's type."""
+    """Where a bound is computed: the unit's arithmetic and the tensor's type.
+
+    random: whether the data has no order and no structure, so that errors behave like random ones. storage: format that inner
+    tensors (scores, probabilities) pass through between operations, None: the unit's own.
+    """
 
     arithmetic: Arithmetic
     dtype: str
+    random: bool = False
+    storage: str | None = None
 
     @property
     def u(self) -> float:
@@ -29,7 +35,7 @@ class Setting:
     @property
     def u_in(self) -> float:
         """Relative error of the conversion of inputs, 0 where they fit the unit's format and where none is a real."""
-        return self.arithmetic.rho * self.arithmetic.input_roundoff(self.dtype) if dtypes.is_float(self.dtype) else 0.0
+        return self.arithmetic.input_roundoff(self.dtype) if dtypes.is_float(self.dtype) else 0.0
 
     @property
     def u_border(self) -> float:
@@ -52,7 +58,7 @@ class Setting:
         """An input of `dtype`, moved by its conversion error in the direction of `sign`."""
         if not dtypes.is_float(dtype) or not self.arithmetic.input_roundoff(dtype):
             return x
-        return x * (1 + sign * self.arithmetic.rho * self.arithmetic.input_roundoff(dtype)) + sign * self.eta_in
+        return x + sign * (np.abs(x) * self.arithmetic.input_roundoff(dtype) + self.eta_in)
 
     @property
     def u_attribute(self) -> float:
@@ -67,9 +73,20 @@ class Setting:
         return form.smallest_normal if self.arithmetic.flushes else 0.5 * form.smallest_subnormal
 
     @property
+    def u_storage(self) -> float:
+        """Relative error of an inner tensor's storage; 0 where it is the unit's own format."""
+        kept = dtypes.FLOATS[self.storage or self.arithmetic.compute].unit_roundoff
+        return kept if kept > self.arithmetic.u else 0.0
+
+    @property
     def half(self) -> bool:
         """Whether functions are evaluated in a 16-bit format, to which OpenCL's half-precision limits apply."""
         return self.arithmetic.compute in ("float16", "bfloat16")
+
+    @property
+    def functions(self) -> str:
+        """Accuracy profile of elementary functions (functions.toml)."""
+        return "half" if self.half else self.arithmetic.functions
 
     def gamma(self, n: Array | float) -> Array:
         """γ_n = n·u/(1 − n·u): relative error of n successive roundings (Higham, ch. 3); infinite where n·u ≥ 1."""

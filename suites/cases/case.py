@@ -16,6 +16,7 @@ from reference import dtypes
 from suites.cases import inputs
 from suites.cases.errors import CaseIdError
 from suites.cases.node import Node, Parameter, Tensor
+from suites.cases.recipes import RECIPES
 
 SAME_SHAPE = {("", "GroupNormalization"): "x", ("com.microsoft", "Gelu"): "x", ("com.microsoft", "QuickGelu"): "x"}
 """Operators whose output has an input's shape, though ONNX's shape inference does not say so."""
@@ -61,6 +62,11 @@ class Case:
     def recipe(self) -> str | None:
         """How the tensors get their values, None if there is no tensor."""
         return self.node.recipe
+
+    @property
+    def is_random(self) -> bool:
+        """Whether the statistics of rounding errors over the outputs may be judged."""
+        return self.recipe is not None and RECIPES[self.recipe].random
 
     @property
     def family(self) -> str:

@@ -254,24 +254,28 @@ Generator = Callable[[Draw, int, str, Node], Array]
 
 @dataclasses.dataclass(frozen=True)
 class Recipe:
-    """How values are spread: for floating-point types and for integer types (None: the recipe is not for those)."""
+    """How values are spread: for floating-point types and for integer types (None: the recipe is not for those).
+
+    random: reals without order or structure, so that rounding errors over a tensor behave like random ones.
+    """
 
     reals: Generator | None
     integers: Generator | None = None
+    random: bool = False
 
 
 RECIPES: Mapping[str, Recipe] = {
-    "normal": Recipe(normal, small_integers),
-    "grid": Recipe(_grid),
-    "uniform": Recipe(_uniform, _every_integer),
+    "normal": Recipe(normal, small_integers, random=True),
+    "grid": Recipe(_grid, random=True),
+    "uniform": Recipe(_uniform, _every_integer, random=True),
     "index": Recipe(_index, _index_integers),
     "lattice": Recipe(_lattice, _lattice_integers),
     "special": Recipe(_special),
     "extreme": Recipe(_extreme, _extreme_integers),
-    "positive": Recipe(_positive, _positive_integers),
-    "unit": Recipe(_unit),
+    "positive": Recipe(_positive, _positive_integers, random=True),
+    "unit": Recipe(_unit, random=True),
     "half": Recipe(_half),
-    "tiny": Recipe(_tiny),
+    "tiny": Recipe(_tiny, random=True),
     "wide": Recipe(_wide),
     "wrap": Recipe(None, _every_integer),  # as uniform, but roles.headroom leaves the values as they are
     "zero": Recipe(_zero, _zero_integers),

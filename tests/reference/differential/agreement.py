@@ -11,7 +11,8 @@ import numpy as np
 from reference import dtypes, marks, propagation, random_properties
 from reference.evaluator import EvaluationError, Value, evaluate_typed
 from reference.node import Node
-from reference.verify import TensorVerdict, functions, integers, modes, verify
+from reference.verify import TensorVerdict, integers, modes, verify
+from reference.verify.bounds import functions
 
 from .samples import Sample
 

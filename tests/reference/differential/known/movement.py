@@ -56,17 +56,6 @@ def _counts_in_its_type(sample: Sample) -> bool:
     return any(np.ceil(float(v)) != -(-exact // 1) for v in (near, coarse))
 
 
-def _adds_up(sample: Sample) -> bool:
-    """Whether adding the step again and again, in the type, gives something else than the products."""
-    start, limit, delta = (sample.input(i) for i in range(3))
-    if start.dtype.kind in "iu":
-        return False
-    count = max(int(np.ceil((float(limit) - float(start)) / float(delta))), 0)
-    sums = np.add.accumulate(np.array([start, *[delta] * count]), dtype=start.dtype)
-    exact = float(start) + np.arange(count + 1) * float(delta)
-    return bool((sums != exact.astype(start.dtype)).any())
-
-
 def _text_without_value(sample: Sample) -> bool:
     x = sample.input(0)
     return x.dtype == object and sample.input(2) is None and sample.attribute("mode", "constant") == "constant"
@@ -192,15 +181,6 @@ KNOWN: list[Disagreement] = [
             lambda: call("Range", [np.array(v, np.float64) for v in (0.2, 2.2, 0.2)], version=11),
         )
         for peer, version in (("onnx.reference", "1.23.2"), ("ONNX Runtime", "1.32.0"))
-    ),
-    Disagreement(
-        "ONNX Runtime",
-        "1.32.0",
-        ("Range",),
-        "adds the step again and again, so that errors add up",
-        "output[i] = start + i * delta",
-        _adds_up,
-        lambda: call("Range", [np.array(v, np.float32) for v in (10.67, -1.18, -1.18)], version=11),
     ),
 ]
 

@@ -186,15 +186,6 @@ KNOWN: list[Disagreement] = [
     Disagreement(
         "ONNX Runtime",
         "1.32.0",
-        LAYERS,
-        "tanh and sigmoid with absolute errors of 1e-7 and more, such as -2.4e-7 for a GRU's candidate Sigmoid(-1000)",
-        "1/(1 + exp(1000)) is 0 in float32, and tanh(x) of a small x has x's own precision.",
-        _faint,
-        lambda: _example("GRU", -1000.0, activations=["Sigmoid", "Sigmoid"]),
-    ),
-    Disagreement(
-        "ONNX Runtime",
-        "1.32.0",
         ("CausalConvWithState",),
         "swish by a sigmoid with an absolute error of 1e-8 and more",
         "y/(1 + exp(-y)) of y = -14 has y's own precision.",

@@ -1,7 +1,7 @@
 """ULP_REAL: how far a function's result may lie from the real value, in ulp of the unit's format.
 
-Source of the limits: OpenCL C 3.0, 7.4 "Relative error as ulps", full profile for single precision and the half-precision
-table for 16-bit units; functions that OpenCL leaves out are compositions, whose formulas stand in `explicit`.
+The limits and their sources stand in functions.toml; functions that it leaves out are compositions, whose formulas stand in
+`explicit`.
 """
 
 from __future__ import annotations
@@ -11,53 +11,39 @@ import numpy as np
 from reference.dtypes import FLOATS, quantum
 from reference.node import Array, Node
 from reference.ops import quantization
+from reference.verify.bounds import limits
 from reference.verify.setting import Setting
 
 ULPS: dict[str, tuple[float, float]] = {
-    "Acos": (4, 2),
-    "Acosh": (4, 2),
-    "Add": (0.5, 0.5),
-    "Asin": (4, 2),
-    "Asinh": (4, 2),
-    "Atan": (5, 2),
-    "Atanh": (5, 2),
-    "Cos": (4, 2),
-    "Cosh": (4, 2),
-    "DequantizeLinear": (1, 1),
-    "Div": (2.5, 1),
-    "Erf": (16, 4),
-    "Exp": (3, 2),
-    "LeakyRelu": (1, 1),
-    "Log": (3, 2),
-    "Mul": (0.5, 0.5),
-    "PRelu": (0.5, 0.5),
-    "Pow": (16, 4),
-    "Range": (2, 2),
-    "Reciprocal": (2.5, 1),
-    "Shrink": (0.5, 0.5),
-    "Sin": (4, 2),
-    "Sinh": (4, 2),
-    "Sqrt": (3, 0.5),
-    "Sub": (0.5, 0.5),
-    "Tan": (5, 2),
-    "Tanh": (5, 2),
+    name: (entry.limits["full"].ulp, entry.limits["half"].ulp)
+    for name, entry in limits.table().items()
+    if entry.kind == "operator"
 }
-"""Operator → (limit in single precision, limit in half precision); 0.5 is correct rounding, doubled for faithful units."""
+"""Operator of this mode → (limit in single precision, limit in half precision); 0.5 is correct rounding."""
 
 
 def ulp_real(node: Node, setting: Setting) -> list[Array]:
-    """c ulp around the real value, plus what converting the inputs can change (first order, by evaluating the neighbours)."""
-    full, half = ULPS[node.operator]
-    c = half if setting.half else full
-    c = c * setting.arithmetic.rho if c < 1 else c
+    """max(c·ulp, A·u) around the real value, plus what converting the inputs can change (first order, by evaluating the
+    neighbours)."""
+    y, compute = node.results[0], setting.arithmetic.compute
+    arguments = [x for x in node.inputs if x is not None]
+    error = limits.limit(node.operator, setting.functions).error(y, arguments, compute, setting.arithmetic.rho)
     if node.types[0] == "int32":  # DequantizeLinear of biases: the integer itself is rounded first
-        c += 1
-    error = c * quantum(node.results[0], setting.arithmetic.compute)
+        error = error + quantum(y, compute)
     if any(isinstance(value, float) for value in node.attributes.values()) or node.operator in ("LeakyRelu", "Shrink"):
-        error = error + 2 * setting.u_attribute * np.abs(node.results[0])
+        error = error + 2 * setting.u_attribute * np.abs(y)
+    if node.operator == "Range":
+        error = error + progression(node, setting)
     if setting.u_in:
         error = error + conversion(node, setting)
     return [error]
+
+
+def progression(node: Node, setting: Setting) -> Array:
+    """What a Range's i-th element may lose: as start + i·delta, or by adding delta i times, as ONNX's function body does."""
+    y = node.results[0]
+    start = np.abs(node.real(0)).reshape(-1)[:1]  # a scalar, or the one element of an axis
+    return setting.u * np.arange(y.size) * np.maximum(start, np.abs(y))
 
 
 def conversion(node: Node, setting: Setting) -> Array:
@@ -81,4 +67,5 @@ def quotient(node: Node, setting: Setting) -> list[Array]:
     the quotient are rounded to that), then the rounding to that type."""
     y, named = node.results[0], quantization.division_type(node.attribute("precision", 0), node.types)
     inside = 3 * FLOATS[named].unit_roundoff if named else 0.0
-    return [ULPS["Div"][setting.half] * quantum(y, setting.arithmetic.compute) + (2 * setting.u_in + inside) * np.abs(y)]
+    own = limits.limit("Div", setting.functions).constant * quantum(y, setting.arithmetic.compute)
+    return [own + (2 * setting.u_in + inside) * np.abs(y)]

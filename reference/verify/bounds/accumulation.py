@@ -1,0 +1,200 @@
+"""ACCUM tier 1: the hard bound of a sum of products, element by element.
+
+E = γ_d·B + (2u_in + u_in²)·B·(1 + γ_d), with B = Σ|products| and d the number of roundings an element may meet: its number of
+terms K, one more for a bias, three more for a mean's division (Higham, Accuracy and Stability, 2nd ed., ch. 3–4). B and K are
+`reference.magnitudes`, so that border pixels have fewer terms.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from reference import magnitudes
+from reference.dtypes import FLOATS
+from reference.magnitudes import Magnitudes
+from reference.node import Array, Node
+from reference.verify.setting import Setting
+
+
+def _absolute(x: Array | None) -> Array | None:
+    """Magnitudes of the finite elements, 0 for the others: a sum with an infinite term is exact in any order, unless the
+    finite ones overflow on the way."""
+    return None if x is None else np.where(np.isfinite(x), np.abs(x), 0.0)
+
+
+def _ones(x: Array | None) -> Array | None:
+    return None if x is None else np.ones_like(x)
+
+
+SPACINGS = tuple(2.0**-e for e in (0, 1, 2, 4, 8, 12, 16, 20, 24))
+
+
+def _spacing(x: Array | None) -> float:
+    """The largest of `SPACINGS` that every finite element is a multiple of, 0 if there is none; 1 without elements."""
+    if x is None:
+        return 1.0
+    finite = x if np.isfinite(x).all() else x[np.isfinite(x)]
+    if np.any(finite * (1 / SPACINGS[-1]) != np.rint(finite * (1 / SPACINGS[-1]))):
+        return 0.0
+    return next(s for s in SPACINGS if np.all(finite * (1 / s) == np.rint(finite * (1 / s))))
+
+
+def _grid(inputs: tuple[Array | None, ...], factors: int = 2) -> float:
+    """What every product of the first `factors` inputs, and every term that the others add, is a multiple of; 0 if unknown."""
+    product = float(np.prod([_spacing(x) for x in inputs[:factors]]))
+    return min([product, *(_spacing(x) for x in inputs[factors:])])
+
+
+def _bound(magnitude: Array, roundings: Array | float, setting: Setting, factors: int = 2, *, grid: float = 0.0) -> Array:
+    """E of one linear operator; `factors` is how many converted inputs each product has.
+
+    Where all products are multiples of `grid`, so is every partial sum: no error at all while Σ|products| fits the significand
+    (EXACT_LATTICE). NaN where no bound exists (d·u ≥ 1). Infinite where a partial sum may overflow: then the order of
+    summation, which ONNX leaves open, decides between infinity, NaN and a number.
+    """
+    gamma = _relative(roundings, setting)
+    converted = (1 + setting.u_in) ** factors - 1
+    with np.errstate(invalid="ignore"):
+        e = gamma * magnitude + converted * magnitude * (1 + gamma)
+    e = np.where(np.isinf(gamma), np.nan, e + roundings * setting.eta)
+    e = np.where(magnitude <= _exact_up_to(grid, setting), setting.u_border * magnitude, e)
+    return np.where(magnitude * (1 + np.minimum(gamma, 1.0)) > FLOATS[setting.arithmetic.compute].largest, np.inf, e)
+
+
+def _relative(roundings: Array | float, setting: Setting) -> Array:
+    """γ_d, or what as many terms cost in fused blocks: each cuts its terms below F bits, then rounds into the accumulator."""
+    fused = setting.arithmetic.fused
+    if fused is None:
+        return setting.gamma(roundings)
+    block = (fused.fan_in + 1) * 2.0**-fused.fraction + 2.0 ** (1 - setting.arithmetic.precision)
+    return np.asarray(np.ceil(np.asarray(roundings) / fused.fan_in) * block)
+
+
+def _exact_up_to(grid: float, setting: Setting) -> float:
+    """Up to which Σ|products| sums of multiples of `grid` have no error."""
+    arithmetic = setting.arithmetic
+    unit = FLOATS[arithmetic.inputs or arithmetic.compute]
+    bits = min(unit.precision, arithmetic.precision, arithmetic.fused.fraction if arithmetic.fused else 53)
+    least = unit.smallest_normal if arithmetic.flushes else unit.smallest_subnormal
+    return 2.0**bits * grid if grid >= least else 0.0
+
+
+def _magnitudes(node: Node) -> Magnitudes:
+    found = magnitudes.of(node)
+    assert found is not None
+    return found
+
+
+def products(node: Node, setting: Setting) -> list[Array]:
+    """Conv, ConvTranspose, MatMul: two operands and an optional bias as third input."""
+    x, w = node.inputs[:2]
+    sizes = _magnitudes(node)
+    bound = _bound(sizes.B, sizes.terms, setting, grid=_grid(node.inputs[:3]))
+    if setting.eta_in:
+        others = node.again([_ones(x), _absolute(w)])[0] + node.again([_absolute(x), _ones(w)])[0]
+        bound = np.where(bound == 0, 0.0, bound + setting.eta_in * (others + 1))
+    return [bound]
+
+
+def gemm(node: Node, setting: Setting) -> list[Array]:
+    """Gemm: alpha and beta cost a rounding each, and the attributes' own rounding to the tensor's type another."""
+    sizes = _magnitudes(node)
+    plain = all(abs(node.attribute(name, 1.0)) in (1.0, 0.0) for name in ("alpha", "beta"))
+    held = 0.0 if plain else 2 * setting.u_attribute * sizes.B
+    return [_bound(sizes.B, sizes.terms + 4, setting, grid=_grid(node.inputs) if plain else 0.0) + held]
+
+
+def einsum(node: Node, setting: Setting) -> list[Array]:
+    """Einsum: products of n operands have n − 1 roundings more."""
+    sizes = _magnitudes(node)
+    n = len(node.inputs)
+    return [_bound(sizes.B, sizes.terms + n, setting, n, grid=_grid(node.inputs, n))]
+
+
+def sums(node: Node, setting: Setting) -> list[Array]:
+    """ReduceSum, ReduceL1, Sum, CumSum: the terms are the inputs themselves (later inputs are axes, except for Sum)."""
+    sizes = _magnitudes(node)
+    data = node.inputs if node.operator == "Sum" else node.inputs[:1]
+    return [_bound(sizes.B, sizes.terms, setting, 1, grid=_grid(data, 0))]
+
+
+def sum_of_squares(node: Node, setting: Setting) -> list[Array]:
+    """ReduceSumSquare: each square has a rounding of its own."""
+    sizes = _magnitudes(node)
+    return [_bound(sizes.B, sizes.terms + 1, setting, grid=_grid((node.inputs[0],) * 2))]
+
+
+def means(node: Node, setting: Setting) -> list[Array]:
+    """ReduceMean, Mean, AveragePool, GlobalAveragePool: a sum, then a division (or a product with a rounded reciprocal)."""
+    sizes, window = _magnitudes(node), _window(node)
+    sums = _bound(sizes.B * window, sizes.terms + 3, setting, 1)
+    return [np.where(np.isinf(sums), np.inf, sums / window)]
+
+
+def _window(node: Node) -> float:
+    """The largest number of terms in one mean."""
+    x = node.inputs[0]
+    assert x is not None
+    if node.operator == "Mean":
+        return len(node.inputs)
+    if node.operator == "AveragePool":
+        return float(np.prod(node.attribute("kernel_shape", [1])))
+    return x.size / max(1, node.results[0].size)
+
+
+def _product_of(node: Node, factors: Array | float, setting: Setting) -> Array:
+    """|y|·((1+u)^(n−1) − 1) for products of n factors; infinite where a partial product, between those of all large and of all
+    small factors, may leave the format's range."""
+    x, *others = node.inputs
+    assert x is not None
+    roundings = np.maximum(np.asarray(factors, np.float64) - 1, 0)
+    relative = np.expm1(roundings * np.log1p(setting.u) + factors * np.log1p(setting.u_in))  # 1 + u itself is 1 in float64
+    bound = np.abs(node.results[0]) * relative + np.where(roundings > 0, setting.eta, 0.0)
+    form = FLOATS[setting.arithmetic.compute]
+    size = np.where(x == 0, 1.0, np.abs(x))
+    up, down = (node.again([part, *others])[0] for part in (np.maximum(size, 1.0), np.minimum(size, 1.0)))
+    return np.where((up > form.largest) | (down < form.smallest_normal), np.inf, bound)
+
+
+def products_of_many(node: Node, setting: Setting) -> list[Array]:
+    """ReduceProd (mode PRODUCT)."""
+    x = node.real(0)
+    return [_product_of(node, x.size / max(1, node.results[0].size), setting)]
+
+
+def cumulative_products(node: Node, setting: Setting) -> list[Array]:
+    """CumProd (mode PRODUCT): one factor more from element to element."""
+    x = node.real(0)
+    along = int(node.real(1).reshape(())) % x.ndim
+    factors = np.maximum(np.arange(x.shape[along]) + 1.0 - node.attribute("exclusive", 0), 0.0)
+    factors = factors[::-1] if node.attribute("reverse", 0) else factors
+    return [_product_of(node, factors.reshape(-1, *[1] * (x.ndim - 1 - along)), setting)]
+
+
+def scattered(node: Node, setting: Setting) -> list[Array]:
+    """ScatterElements and ScatterND: moved data, or with a reduction as many terms as updates meet in an element."""
+    data, indices, updates = node.inputs
+    reduction = node.attribute("reduction", "none")
+    if reduction not in ("add", "mul"):
+        return [np.zeros(node.results[0].shape)]
+    if reduction == "add":
+        sizes = _magnitudes(node)
+        return [np.where(sizes.terms == 1, 0.0, _bound(sizes.B, sizes.terms - 1, setting, 1))]
+    met = node.again([np.zeros_like(data), indices, _ones(updates)], reduction="add")[0]
+    return [np.abs(node.results[0]) * np.expm1(met * np.log1p(setting.u) + (met + 1) * np.log1p(setting.u_in))]
+
+
+def folded(node: Node, setting: Setting) -> list[Array]:
+    """Col2Im: as many terms as blocks overlap in an element; a single one is moved."""
+    x, *layout = node.inputs
+    size, terms = (node.again([part, *layout])[0] for part in (_absolute(x), _ones(x)))
+    return [_bound(size, np.maximum(terms - 1, 0.0), setting, 1)]
+
+
+def counted(node: Node, setting: Setting) -> list[Array]:
+    """TfIdfVectorizer: how often an n-gram occurs, times its weight or that added up as often."""
+    times = node.again(list(node.inputs), mode="TF")[0]
+    if node.attribute("mode", "TF") == "TF":
+        return [np.where(times <= 2.0 ** FLOATS[setting.arithmetic.compute].precision, 0.0, setting.u * times)]
+    held = setting.gamma(np.maximum(times - 1, 0.0)) + setting.u_in + setting.u_attribute
+    return [np.where(node.attribute("mode", "TF") == "IDF", setting.u_in + setting.u_attribute, held) * np.abs(node.results[0])]

@@ -1,0 +1,178 @@
+"""The mutation matrix: every fault of the catalogue on every operator that it can happen to, and what the verdict says of it.
+
+`mutants(…)` gives a part of it to the tests; `python -m tests.verification.matrix > docs/verification.md` runs the whole of it
+and writes the published page.
+"""
+
+from __future__ import annotations
+
+import argparse
+import concurrent.futures
+import dataclasses
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
+from tabulate import tabulate
+
+from reference import dtypes
+from reference.evaluator import EvaluationError
+from reference.node import Node
+from reference.verify import TensorVerdict, verify
+from reference.verify.diagnosis.causes import CAUSES
+from tests.verification.faults import CATALOGUE, TIERS, Fault, bites
+from tests.verification.samples import sample
+from tests.verification.specifications import SPECIFICATIONS
+
+RECIPES = ("normal", "grid", "positive", "lattice", "wide", "special", "subnormal", "ties")
+RANDOM = ("normal", "grid", "positive")
+SIZES = (1, 3, 16, 64, 256, 1024, 4096)
+SIZED = (
+    *("Conv", "Gemm", "LayerNormalization", "MatMul", "RMSNormalization"),
+    *("ReduceMean", "ReduceSum", "ReduceSumSquare", "Softmax"),
+)
+"""Operators whose number of terms is varied; the larger sizes on the plain variant only."""
+
+SEVERITY = ("mismatch", "inconclusive", "pass_reduced", "pass", "implementation_defined")
+
+
+@dataclasses.dataclass(frozen=True)
+class Mutant:
+    """A fault on one node and what was said of it: the verdict on the worst output."""
+
+    fault: str
+    causes: tuple[str, ...]
+    what: str
+    expected: str
+    verdict: TensorVerdict
+
+    @property
+    def killed(self) -> bool:
+        """A mismatch, or a lesser verdict that names what is wrong."""
+        return self.verdict.status == "mismatch" or (self.verdict.status == "pass_reduced" and bool(self.verdict.message))
+
+    @property
+    def tier(self) -> str:
+        """What killed it; "reduced" for a verdict of pass_reduced."""
+        return self.verdict.tier or "reduced"
+
+    @property
+    def named(self) -> bool:
+        """Whether the first diagnosis is the fault's cause or one that the data cannot tell from it."""
+        return bool(self.verdict.diagnosis) and self.verdict.diagnosis[0].cause in self.causes
+
+
+def mutants(
+    faults: Sequence[Fault] = CATALOGUE,
+    recipes: Iterable[str] = ("normal",),
+    sizes: Sequence[int | None] = (None,),
+    operators: Iterable[str] = tuple(SPECIFICATIONS),
+    variants: Sequence[str] = (),
+    dtype: str = "float32",
+    seed: int = 0,
+) -> Iterator[Mutant]:
+    """Every fault that changes something on a sample that it can happen to, judged; of all variants where none is named."""
+    for operator in operators:
+        for number, variant in enumerate(variants or SPECIFICATIONS[operator]):
+            for recipe in recipes:
+                for size in sizes if operator in SIZED else (None,):
+                    if size is None or size <= 64 or number == 0:
+                        yield from _on_sample(faults, operator, variant, recipe, size, dtype, seed)
+
+
+def _on_sample(
+    faults: Sequence[Fault], operator: str, variant: str, recipe: str, size: int | None, dtype: str, seed: int
+) -> Iterator[Mutant]:
+    fitting = [f for f in faults if _shows(f, recipe, size or SPECIFICATIONS[operator][variant].size or 64)]
+    if not fitting:
+        return
+    model, feeds = sample(operator, variant, recipe, size, dtype, seed)
+    try:
+        node = Node.of(model, feeds)
+    except EvaluationError:  # the operator does not have the type
+        return
+    names = [output.name for output in model.graph.output]
+    before = tuple(
+        np.full(y.shape, 3).astype(dtypes.numpy_dtype(t)) for y, t in zip(node.results, node.output_types, strict=True)
+    )
+    for fault in (f for f in fitting if f.applies(node)):
+        outputs = fault.perform(node, np.random.default_rng([seed, 7]))
+        if not bites(node, outputs):
+            continue
+        named = dict(zip(names, outputs, strict=True))
+        seen = (*before, *outputs) if "stale" in fault.causes else before
+        verdicts = verify(model, feeds, named, random=recipe in RANDOM, previous=seen)
+        worst = min(verdicts, key=lambda v: SEVERITY.index(v.status))
+        what = f"{operator} {variant} {recipe}{'' if size is None else f' K={size}'}"
+        yield Mutant(fault.name, fault.causes, what, fault.expected(node, outputs), worst)
+
+
+def _shows(fault: Fault, recipe: str, size: int) -> bool:
+    return fault.smallest <= size <= fault.largest and (not fault.recipes or recipe in fault.recipes) and fault.tier != "none"
+
+
+def _of_operator(operator: str) -> list[Mutant]:
+    found = list(mutants(recipes=RECIPES, operators=[operator]))
+    if operator in SIZED:
+        found += mutants(recipes=RANDOM, sizes=SIZES, operators=[operator])
+    return found
+
+
+def report(found: Sequence[Mutant]) -> str:
+    """The published page."""
+    killed = [m for m in found if m.killed]
+    named = sum(m.named for m in killed)
+    share = f"{named / max(len(killed), 1):.1%}"
+    lines = [
+        "# The verifier on faulty devices",
+        "",
+        "<!-- generated: python -m tests.verification.matrix > docs/verification.md -->",
+        "",
+        "Emulated devices with one fault each (tests/verification/faults) compute single operators; every output that differs",
+        f"from the right one is a mutant. Of {len(found):,} mutants {len(killed):,} are found. The first diagnosis is the",
+        f"fault's own cause, or one that the data cannot tell from it, for {named:,} of those ({share}). A mutant may die in",
+        "an earlier tier than the one that is bound to find it; `reduced` stands for `pass_reduced` with a reason.",
+        "How right results fare is counted by `python -m tests.verification.false_alarms`.",
+        "",
+        "## By fault",
+        "",
+        _table(found, lambda m: m.fault),
+        "",
+        "## By cause",
+        "",
+        _table(found, lambda m: m.causes[0], CAUSES),
+        "",
+        "## Not found",
+        "",
+        *(f"- {m.fault}: {m.what}: {m.verdict.status}" for m in found if not m.killed),
+    ]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _table(found: Sequence[Mutant], key: object, meanings: Mapping[str, str] | None = None) -> str:
+    assert callable(key)
+    tiers = [t for t in (*TIERS, "type", "reduced") if any(m.killed and m.tier == t for m in found)]
+    rows = []
+    for name in dict.fromkeys(key(m) for m in found):
+        own = [m for m in found if key(m) == name]
+        killed = [m for m in own if m.killed]
+        by = Counter(m.tier for m in killed)
+        share = f"{sum(m.named for m in killed) / len(killed):.0%}" if killed else ""
+        rows.append([name, len({m.what.split()[0] for m in own}), len(own), len(killed), *(by[t] or "" for t in tiers), share])
+        if meanings is not None:
+            rows[-1].insert(1, meanings[name])
+    heads = ["fault", *(["meaning"] if meanings is not None else []), "operators", "mutants", "found", *tiers, "named first"]
+    return tabulate(rows, heads, tablefmt="github")
+
+
+def main() -> None:
+    """Prints the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--processes", type=int, default=2)
+    with concurrent.futures.ProcessPoolExecutor(parser.parse_args().processes) as pool:
+        found = [m for part in pool.map(_of_operator, SPECIFICATIONS) for m in part]
+    print(report(found))
+
+
+if __name__ == "__main__":
+    main()
