@@ -7,6 +7,7 @@ import functools
 import math
 import os
 import re
+import shlex
 import textwrap
 import unicodedata
 from collections import Counter, defaultdict
@@ -351,6 +352,8 @@ def rerun_line(header: Mapping[str, Any], record: Record) -> str:
 
 
 def _quoted(word: str) -> str:
+    if '"' in word:  # as a POSIX shell reads it
+        return shlex.quote(word)
     return f'"{word}"' if re.search(r"[^\w.,:=/@%+~-]", word) else word
 
 

@@ -23,6 +23,14 @@ __all__ = ["DEFAULT", "RUNGS", "Arithmetic", "Diagnosis", "Profile", "TensorVerd
 
 WIDE = ("float64", "float32", "float16", "bfloat16")
 
+PRECISION = frozenset(
+    [
+        *("accumulator-biased", "accumulator-narrow", "accumulator-truncates", "float64-as-float32", "inputs-bfloat16"),
+        *("inputs-float16", "inputs-tf32", "outputs-narrow", "precision-low", "subnormals-flushed", "wild-element"),
+    ]
+)
+"""Causes that a declaration of lower precision would excuse."""
+
 
 def verify(
     model: onnx.ModelProto,
@@ -46,20 +54,43 @@ def verify(
     if properties.is_random(node):
         return _random(node, outputs, model)
     setting = setting_of(node, profile or Profile(), random=random)
+    if any(isinstance(result, list) for result in node.results):
+        return [_of_sequence(node, v.name, outputs) for v in model.graph.output]
     expected = {e.name: e for e in expectations(node, setting)}
+    outputs = {name: np.asarray(value) for name, value in outputs.items()}  # a subclass may compare otherwise
     verdicts = []
     for name in [v.name for v in model.graph.output]:
         if name not in outputs:
             verdicts.append(TensorVerdict(name, "mismatch", f"the compiled model has no output {name}", tier="shape"))
             continue
         verdict = _judged(node, expected[name], outputs[name], setting)
-        if diagnosed and verdict.status == "mismatch":
-            index = node.output_names.index(name)
-            about = (verdict.tier, verdict.numbers, outputs, tuple(previous))
-            question = Question(node, index, outputs[name], expected[name], setting, *about)
-            verdict = dataclasses.replace(verdict, diagnosis=tuple(diagnose(question)))
+        if verdict.status == "mismatch":
+            if diagnosed:
+                index = node.output_names.index(name)
+                about = (verdict.tier, verdict.numbers, outputs, tuple(previous))
+                question = Question(node, index, outputs[name], expected[name], setting, *about)
+                verdict = dataclasses.replace(verdict, diagnosis=tuple(diagnose(question)))
+            verdict = _with_fitting_rung(verdict, node, outputs[name], setting)
         verdicts.append(verdict)
     return verdicts
+
+
+def _of_sequence(node: Node, name: str, outputs: Mapping[str, Array]) -> TensorVerdict:
+    """The verdict on a sequence, which only moves its tensors: that of its worst element."""
+    right, got = node.results[node.output_names.index(name)], outputs.get(name)
+    if not isinstance(got, list | tuple) or len(got) != len(right):
+        found = f"{len(got)} tensors" if isinstance(got, list | tuple) else "no sequence"
+        return TensorVerdict(name, "mismatch", f"{name}: {found}, the reference has {len(right)}", tier="shape")
+    dtype = node.output_types[node.output_names.index(name)].rpartition("(")[2].rstrip(")")
+    judged = [
+        judge(Expected(f"{name}[{i}]", y, 0.0, dtype), np.asarray(x)) for i, (y, x) in enumerate(zip(right, got, strict=True))
+    ]
+    wrong = [verdict for verdict in judged if verdict.status != "pass"]
+    return (
+        dataclasses.replace(wrong[0], name=name)
+        if wrong
+        else TensorVerdict(name, "pass", numbers={"compared": len(right), "wrong": 0})
+    )
 
 
 def _random(node: Node, outputs: Mapping[str, Array], model: onnx.ModelProto) -> list[TensorVerdict]:
@@ -81,6 +112,9 @@ def setting_of(node: Node, profile: Profile, *, random: bool = False) -> Setting
     default = RUNGS["fp32" if single else DEFAULT.get(dtype, "fp32")]
     arithmetic = profile.arithmetic(modes.class_of(node.operator), dtype) or default
     held = max(arithmetic, default, key=exactness) if single else arithmetic
+    quantised = profile.arithmetic("quantization", node.output_types[0]) if node.operator in modes.INTERVALS else None
+    if quantised is not None and dtypes.is_integer(node.output_types[0]):
+        held = dataclasses.replace(held, requantise=quantised.requantise)
     return Setting(held, dtype, random, held.intermediates)
 
 
@@ -99,8 +133,6 @@ def _judged(node: Node, expected: Expected, got: Array, setting: Setting) -> Ten
         and fits(expected, got)
     ):
         return _requantised(verdict, node, got)
-    if verdict.status == "mismatch" and dtypes.is_float(setting.dtype):
-        return _with_fitting_rung(verdict, node, got, setting)
     return verdict
 
 
@@ -126,7 +158,11 @@ def _compared(name: str, node: Node, got: Array, setting: Setting) -> TensorVerd
 
 
 def _with_fitting_rung(verdict: TensorVerdict, node: Node, got: Array, setting: Setting) -> TensorVerdict:
-    """Names the most exact lower rung at which the output would be right, if there is one."""
+    """Names the most exact lower rung at which the output would be right, if there is one, and unless something that is no
+    matter of precision explains it wholly."""
+    explained = any(d.complete and d.cause not in PRECISION for d in verdict.diagnosis[:1])
+    if not dtypes.is_float(setting.dtype) or verdict.tier in ("shape", "type") or explained:
+        return verdict
     for name in LADDER.get(setting.dtype, ()):
         if exactness(RUNGS[name]) <= exactness(setting.arithmetic):
             continue

@@ -35,6 +35,7 @@ class Expected:
     interval: tuple[Array, Array] | None = None
     spread: Spread | None = None
     saturates: bool = False
+    clamps: bool = False
 
 
 def fits(expected: Expected, got: Array) -> bool:
@@ -94,7 +95,8 @@ def _reals(expected: Expected, bound: Array, y: NDArray[np.float64]) -> tuple[Ar
         if expected.flushes:
             right |= (np.abs(reference) < form.smallest_normal) & (np.abs(y) <= np.minimum(bound, form.smallest_normal))
         edge = form.largest + 0.5 * dtypes.quantum(np.asarray(form.largest), expected.dtype)
-        right |= np.isinf(y) & (np.sign(y) == np.sign(reference)) & (np.abs(reference) + bound > edge)
+        if not expected.clamps:
+            right |= np.isinf(y) & (np.sign(y) == np.sign(reference)) & (np.abs(reference) + bound > edge)
         if expected.signed_zero:
             right &= (y != 0) | (np.signbit(y) == np.signbit(stored))
         if expected.saturates:

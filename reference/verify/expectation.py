@@ -73,6 +73,7 @@ def _real(node: Node, setting: Setting, i: int, error: Array, undecided: Array |
         open=undecided,
         spread=statistics.spread(node, setting) if i == 0 and setting.random else None,
         saturates=setting.arithmetic.saturates or setting.arithmetic.faithful,
+        clamps=node.operator == "QuantizeLinear" and bool(node.attribute("saturate", 1)),
     )
 
 

@@ -275,6 +275,8 @@ WITHOUT_BOUND = frozenset(
 SIGNED_ZERO = frozenset(
     [
         "Abs",
+        "BitCast",
+        "CenterCropPad",
         "Concat",
         "Compress",
         "DepthToSpace",
@@ -285,14 +287,17 @@ SIGNED_ZERO = frozenset(
         "GatherND",
         "Identity",
         "Neg",
+        "Pad",
         "Reshape",
         "ReverseSequence",
         "Slice",
         "SpaceToDepth",
         "Split",
         "Squeeze",
+        "TensorScatter",
         "Tile",
         "Transpose",
+        "Trilu",
         "Unsqueeze",
         "Where",
     ]

@@ -12,7 +12,8 @@ import numpy as np
 
 from reference import dtypes, random_properties
 from reference.node import Array, Node
-from reference.verify.verdict import TensorVerdict
+from reference.verify.compare import Expected
+from reference.verify.verdict import TensorVerdict, judge
 
 RANDOM = frozenset(random_properties.CHECKS)
 """Operators that are random whatever their attributes."""
@@ -28,7 +29,12 @@ def verify_random(node: Node, outputs: Sequence[Array]) -> list[TensorVerdict]:
     with the first violation, else implementation_defined. Raises ValueError for a node that is not random."""
     if not is_random(node):
         raise ValueError(f"{node.operator} is not random here")
-    names = [name for name in node.output_names if name]
+    named = [i for i, name in enumerate(node.output_names) if name]
+    names = [node.output_names[i] for i in named]
+    for i, got in zip(named, outputs, strict=True):
+        if got.shape != node.results[i].shape or dtypes.name_of(got.dtype) != node.output_types[i]:
+            expected = Expected(node.output_names[i], node.results[i], 0.0, node.output_types[i])
+            return [judge(expected, got)] + [TensorVerdict(n, "implementation_defined") for n in names if n != expected.name]
     lines = _dropped(node, outputs) if node.operator == "Dropout" else _drawn(node, outputs)
     verdicts = []
     for name, found, got in zip(names, lines, outputs, strict=True):

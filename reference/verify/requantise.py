@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
 Kind = Literal["float", "double", "fixed", "fixed-double-rounding"]
+KINDS: tuple[str, ...] = get_args(Kind)
 
 
 @dataclasses.dataclass(frozen=True)

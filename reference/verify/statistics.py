@@ -37,6 +37,10 @@ CHANNELS = 33
 STAGNATION = 0.1
 """K·u from which on sums of one sign may stop growing: then no statistics are known."""
 
+DRIFT = 2.0**-10
+"""K·√K·u from which on errors of sums of one sign may have a direction that shows: terms below half an ulp of their sum are
+lost, always downwards (measured on mantissas and exponents spread evenly over 2^-6 … 2^6)."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Spread:
@@ -85,6 +89,7 @@ class Statistics:
         """For the journal."""
         return {
             "rms_ratio": self.rms,
+            "rms_limit": self.limit,
             "effective_bits": self.effective_bits,
             "z": self.z,
             "z_sign": self.z_sign,
@@ -125,7 +130,8 @@ def spread(node: Node, setting: Setting) -> Spread | None:
         s = np.asarray(node.results[0], np.float64)
         b, k, q = (np.broadcast_to(x, s.shape) for x in (sizes.B, sizes.terms, sizes.Q))
         one_sign = np.abs(s) > 0.5 * b
-        unknown = one_sign & (k * arithmetic.u > STAGNATION)
+        drift = one_sign * k * np.sqrt(k) * arithmetic.u  # of a sum of one sign, in units of its random error
+        unknown = one_sign & (k * arithmetic.u > STAGNATION) if arithmetic.fused else drift > DRIFT
         moments = (k + 1) * (q + 2 * s * s) / 6
         if arithmetic.fused:
             inside, limit = _fused(arithmetic, k, q, s), LIMIT_FUSED
@@ -139,8 +145,7 @@ def spread(node: Node, setting: Setting) -> Spread | None:
             extra = 3.0 if node.operator in (*BIASED_BY_CONSTANTS, "Gemm") else 0.0  # divisions, alpha and beta
             inside, limit = ROUNDING * arithmetic.u**2 * (moments + rounded + extra * s * s), LIMIT
         sigma = np.sqrt(inside + ROUNDING * (2 * setting.u_in**2 * q + (_stored(setting) * s) ** 2) + _floor(setting, k) ** 2)
-        # Terms of one sign that are not spread evenly over an ulp of their sum: each rounding is biased by about K·u ulp.
-        drifts = one_sign & (np.sqrt(s.size * k) * k * arithmetic.u > 1)
+        drifts = drift * np.sqrt(s.size) > 2 * DRIFT
     unbiased, channel = _direction(node, setting, s)
     chained = int(k.max(initial=1.0)) if node.operator == "CumSum" else 1
     sigma = np.where(unknown, np.inf, sigma)

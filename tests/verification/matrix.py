@@ -28,10 +28,10 @@ RECIPES = ("normal", "grid", "positive", "lattice", "wide", "special", "subnorma
 RANDOM = ("normal", "grid", "positive")
 SIZES = (1, 3, 16, 64, 256, 1024, 4096)
 SIZED = (
-    *("Conv", "Gemm", "LayerNormalization", "MatMul", "RMSNormalization"),
+    *("Gemm", "LayerNormalization", "MatMul", "RMSNormalization"),
     *("ReduceMean", "ReduceSum", "ReduceSumSquare", "Softmax"),
 )
-"""Operators whose number of terms is varied; the larger sizes on the plain variant only."""
+"""Operators whose number of terms is varied; larger sizes on the first variant only."""
 
 SEVERITY = ("mismatch", "inconclusive", "pass_reduced", "pass", "implementation_defined")
 
@@ -112,9 +112,12 @@ def _shows(fault: Fault, recipe: str, size: int) -> bool:
 
 
 def _of_operator(operator: str) -> list[Mutant]:
-    found = list(mutants(recipes=RECIPES, operators=[operator]))
+    """All variants on normal data; the first one on all other data, and with as many terms as there are sizes."""
+    first = list(SPECIFICATIONS[operator])[:1]
+    found = list(mutants(recipes=["normal"], operators=[operator]))
+    found += mutants(recipes=[r for r in RECIPES if r != "normal"], operators=[operator], variants=first)
     if operator in SIZED:
-        found += mutants(recipes=RANDOM, sizes=SIZES, operators=[operator])
+        found += mutants(recipes=["normal", "positive"], sizes=SIZES, operators=[operator], variants=first)
     return found
 
 

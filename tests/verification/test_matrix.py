@@ -12,7 +12,7 @@ from tests.verification.matrix import Mutant, mutants, report
 from tests.verification.specifications import SPECIFICATIONS
 
 PARTS = {
-    "normal": ("Conv", "MatMul", "Softmax", "MaxPool", "Add", "Transpose", "Cast", "QLinearConv", "LayerNormalization"),
+    "normal": ("Conv", "MatMul", "Softmax", "MaxPool", "Transpose", "QLinearConv", "LayerNormalization"),
     "special": ("Add", "Concat", "Exp", "Neg"),
     "subnormal": ("Mul", "Neg"),
     "ties": ("Cast", "Round"),
@@ -23,7 +23,7 @@ PARTS = {
 
 @functools.cache
 def found(recipe: str, operator: str) -> list[Mutant]:
-    first = {operator: dict(list(SPECIFICATIONS[operator].items())[:2])}
+    first = {operator: dict(list(SPECIFICATIONS[operator].items())[:1])}
     return list(mutants(recipes=[recipe], operators=[operator], variants=tuple(first[operator])))
 
 

@@ -59,8 +59,11 @@ GENERAL = frozenset(
 )
 """Causes that describe what another one may explain: among equals they come last."""
 
-EFFORT, FEWEST = 2**29, 16
-"""Multiplications that all hypotheses of a family together may cost; how many hypotheses it has in any case."""
+EFFORT, FEWEST = 2**26, 6
+"""Multiplications that all hypotheses of a family together may cost, a pass over an element counting for `PASSES`; how many
+hypotheses it has in any case."""
+
+PASSES = 16
 
 NEARER = 0.99
 """Share of the error that a hypothesis may leave at most: a wider bound alone explains nothing."""
@@ -75,7 +78,7 @@ def diagnose(question: Question, most: int = 3) -> list[Diagnosis]:
     Where only the statistics of a tensor are wrong, elements count as wrong whose error is not one of rounding. No family is
     asked after one that explains everything by a cause that is not `GENERAL`.
     """
-    if question.got.size == 0:
+    if question.got.size == 0 or dtypes.name_of(question.got.dtype) != question.expected.dtype:
         return []
     found, limit = list[Diagnosis](), _affordable(question)
     with np.errstate(all="ignore"):
@@ -108,7 +111,7 @@ def _explained(hypothesis: Hypothesis, question: Question) -> Iterator[Diagnosis
     """How much a hypothesis explains, nothing if that is too little."""
     judged = elements(strict(hypothesis.expected), question.got)
     right = ~judged.wrong & ~judged.open
-    if misfit(judged) > question.misfit:
+    if misfit(judged) > question.misfit or np.count_nonzero(right) <= np.count_nonzero(~question.wrong):
         return
     if np.count_nonzero(right & question.wrong & _nearer(hypothesis, question)) > _share(question):
         matched, exact = int(np.count_nonzero(right)), int(np.count_nonzero(right & judged.exact))
@@ -136,5 +139,7 @@ def _affordable(question: Question) -> int:
     machine."""
     size = question.got.size + sum(x.size for x in question.node.inputs if isinstance(x, np.ndarray))
     sums = magnitudes.of(question.node)
-    cost = size if sums is None else size + float(np.sum(np.broadcast_to(sums.terms, question.reference.shape)))
+    cost = (
+        PASSES * size if sums is None else PASSES * size + float(np.sum(np.broadcast_to(sums.terms, question.reference.shape)))
+    )
     return max(FEWEST, int(EFFORT / max(cost, 1)))

@@ -117,7 +117,7 @@ def _offset(question: Question, got: Array, reference: Array, known: Array) -> I
     errors = (got - reference)[known]
     middle = float(np.median(errors))
     dtype = question.expected.dtype
-    if middle == 0 or not math.isfinite(middle):
+    if middle == 0 or not math.isfinite(middle) or np.ptp(got[known]) == 0:  # a constant is no offset of anything
         return
     if dtypes.is_integer(dtype):
         value = saturated(question.reference.astype(object) + int(middle), dtype)
