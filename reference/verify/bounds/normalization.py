@@ -154,7 +154,8 @@ def batch_normalization(node: Node, setting: Setting) -> list[Array]:
         a = gain / np.sqrt(variance + float(node.attribute("epsilon", 1e-5)))
         size = np.abs(a * x) + np.abs(a * mean) + np.abs(shift)
         finite = np.isfinite(x) & np.isfinite(gain) & np.isfinite(shift) & np.isfinite(mean) & np.isfinite(variance)
-        open_ = finite & ~(size <= FLOATS[setting.arithmetic.compute].largest)  # a product or a difference may overflow
+        most = np.maximum(size, np.abs(x) + np.abs(mean))
+        open_ = finite & ~(most <= FLOATS[setting.arithmetic.compute].largest)  # a product or a difference may overflow
         size = np.where(np.isfinite(size), size, 0.0)
     relative = (2 * (ulps("Sqrt", setting) + ulps("Div", setting)) + 8) * setting.u + 4 * setting.u_in
     return [np.where(open_, np.inf, relative * size)]

@@ -64,6 +64,10 @@ def _rescalings(probability: Array, axes: tuple[int, ...], setting: Setting) -> 
     return np.asarray(np.minimum(worst, 1 + np.log(np.maximum(n, 1))) if setting.random else worst)
 
 
+SENSIBLE = 0.05
+"""Error of an argument up to which anybody would compute it so."""
+
+
 def exponentials(x: Array, axes: tuple[int, ...], setting: Setting, error: Array | float = 0.0) -> Exponentials:
     """The exponentials of softmax of x, whose elements have an absolute error already."""
     u, c = setting.u, ulps("Exp", setting)
@@ -75,7 +79,8 @@ def exponentials(x: Array, axes: tuple[int, ...], setting: Setting, error: Array
         p = e / total
         argument = error + K_T * np.abs(t) * u + 2 * setting.u_in * np.maximum(np.abs(x), np.abs(largest))
         # exp2(x·log2 e − max·log2 e), as fused kernels have it, rounds the products before they are subtracted.
-        argument = argument + np.where(np.isfinite(t), (np.abs(x) + np.abs(largest)) * u, 0.0)
+        products = (np.abs(x) + np.abs(largest)) * u
+        argument = argument + np.where(products < SENSIBLE, products, 0.0)
         relative = np.where(p == 0, 0.0, np.expm1(argument) * (1 + 2 * c * u) + 2 * c * u)
         least = max(setting.eta, c * FLOATS[setting.arithmetic.compute].smallest_subnormal)
         # Rescaling multiplies by the exponential of a difference of maxima, whose sum |t| counts with the argument.

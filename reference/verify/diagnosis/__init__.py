@@ -111,7 +111,7 @@ def _explained(hypothesis: Hypothesis, question: Question) -> Iterator[Diagnosis
     """How much a hypothesis explains, nothing if that is too little."""
     judged = elements(strict(hypothesis.expected), question.got)
     right = ~judged.wrong & ~judged.open
-    if misfit(judged) > question.misfit or np.count_nonzero(right) <= np.count_nonzero(~question.wrong):
+    if misfit(judged) > question.misfit or np.count_nonzero(right) <= np.count_nonzero(~question.wrong & ~judged.open):
         return
     if np.count_nonzero(right & question.wrong & _nearer(hypothesis, question)) > _share(question):
         matched, exact = int(np.count_nonzero(right)), int(np.count_nonzero(right & judged.exact))
