@@ -138,6 +138,9 @@ def report(found: Sequence[Mutant]) -> str:
         "an earlier tier than the one that is bound to find it; `reduced` stands for `pass_reduced` with a reason.",
         "How right results fare is counted by `python -m tests.verification.false_alarms`.",
         "",
+        f"Operators: {', '.join(dict.fromkeys(m.what.split()[0] for m in found))}.",
+        f"Data: {', '.join(dict.fromkeys(m.what.split()[2] for m in found))}.",
+        "",
         "## By fault",
         "",
         _table(found, lambda m: m.fault),
@@ -174,10 +177,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--recipes", default=",".join(RECIPES), help="of data, by commas")
+    parser.add_argument("--operators", default=",".join(SPECIFICATIONS), help="by commas")
     given = parser.parse_args()
     work = functools.partial(_of_operator, recipes=given.recipes.split(","))
     with concurrent.futures.ProcessPoolExecutor(given.processes) as pool:
-        found = [m for part in pool.map(work, SPECIFICATIONS) for m in part]
+        found = [m for part in pool.map(work, given.operators.split(",")) for m in part]
     print(report(found))
 
 
