@@ -108,8 +108,7 @@ def setting_of(node: Node, profile: Profile, *, random: bool = False) -> Setting
     """Which arithmetic a node is held to: the profile's, else the type's own; not below float32 where the operator asks for
     that itself."""
     dtype = _main_type(node)
-    single = dtype == "float64" and modes.is_single(node)
-    default = RUNGS["fp32" if single else DEFAULT.get(dtype, "fp32")]
+    single, default = dtype == "float64" and modes.is_single(node), _own(node, dtype)
     arithmetic = profile.arithmetic(modes.class_of(node.operator), dtype) or default
     held = max(arithmetic, default, key=exactness) if single else arithmetic
     quantised = profile.arithmetic("quantization", node.output_types[0]) if node.operator in modes.INTERVALS else None
@@ -138,12 +137,15 @@ def _judged(node: Node, expected: Expected, got: Array, setting: Setting) -> Ten
 
 def _reduced(node: Node, setting: Setting) -> bool:
     """Whether the setting is below what the type's own arithmetic would be."""
-    single = setting.dtype == "float64" and modes.is_single(node)
-    default = RUNGS["fp32" if single else DEFAULT.get(setting.dtype, "fp32")]
-    arithmetic = setting.arithmetic
+    arithmetic, default = setting.arithmetic, _own(node, setting.dtype)
     if exactness(arithmetic) != exactness(default):
         return exactness(arithmetic) > exactness(default)
     return arithmetic.precision < default.precision or arithmetic.faithful or arithmetic.flushes
+
+
+def _own(node: Node, dtype: str) -> Arithmetic:
+    """The type's own arithmetic, or float32's where the operator asks for that."""
+    return RUNGS["fp32" if dtype == "float64" and modes.is_single(node) else DEFAULT.get(dtype, "fp32")]
 
 
 def _main_type(node: Node) -> str:

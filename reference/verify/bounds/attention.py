@@ -16,7 +16,7 @@ import numpy as np
 from reference import dtypes, evaluator
 from reference.node import Array, Node
 from reference.ops.attention import PRECISIONS, attention_steps, merge_heads, shared_product
-from reference.verify.bounds import softmax, sum_error
+from reference.verify.bounds import functions, softmax, sum_error
 from reference.verify.bounds.running_error import Computed, apply, settled
 from reference.verify.setting import Setting
 
@@ -63,12 +63,12 @@ def capped(x: Computed, softcap: float, setting: Setting) -> Computed:
     """softcap·tanh(x/softcap)."""
     if not softcap:
         return x
-    u, c = setting.u, 2 * softmax.ulps("Div", setting) * setting.u + setting.u_attribute
+    u, c = setting.u, 2 * functions.ulps("Div", setting) * setting.u + setting.u_attribute
 
     def function(points: Array) -> tuple[Array, Array]:
         z = points / softcap
         y = np.tanh(z)
-        own = softmax.function_error("Tanh", y, setting)
+        own = functions.function_error("Tanh", y, setting)
         return softcap * y, abs(softcap) * (own + (u + setting.u_attribute) * np.abs(y) + c * np.abs(z) * (1 - y * y))
 
     return apply(function, x)
@@ -98,7 +98,7 @@ def weighted(logits: Computed, v: Computed, output: Array, closed: Array, settin
     inside = softmax.exponentials(logits.value, (-1,), setting, np.where(np.isfinite(logits.value), logits.error, 0.0))
     with np.errstate(all="ignore"):
         p = inside.probability
-        divided = (2 * softmax.ulps("Div", setting) + 3) * u + setting.u_storage
+        divided = (2 * functions.ulps("Div", setting) + 3) * u + setting.u_storage
         seen = np.count_nonzero(p, axis=-1, keepdims=True)
         numerator = p * inside.relative + inside.least / inside.total * (p > 0)
         size = shared_product(p + numerator, np.abs(v.value))

@@ -9,35 +9,22 @@ from __future__ import annotations
 import numpy as np
 
 from reference import ingredients
-from reference.dtypes import FLOATS, is_float, quantum
+from reference.dtypes import FLOATS, is_float
 from reference.node import Array, Node
 from reference.verify.bounds import accumulation, limits, sum_error
-from reference.verify.bounds.functions import conversion
+from reference.verify.bounds.functions import K_T, conversion, function_error, ulps
 from reference.verify.setting import Setting
-
-K_T = 3.0
-"""Roundings of an argument before exp: of a difference, a factor, log2(e)."""
-
-
-def _c(operator: str, setting: Setting) -> float:
-    """c of an operator or inner function; infinite where the declared profile gives no number, so that results are open."""
-    return limits.limit(operator, setting.functions).constant
 
 
 def _root(setting: Setting) -> float:
     """c_r: division, square root and reciprocal square root."""
-    return _c("Div", setting)
+    return ulps("Div", setting)
 
 
 def _with_conversion(node: Node, setting: Setting, error: Array) -> list[Array]:
     """An activation's error, with what underflowing steps and the conversion of its input add; exact elements stay exact."""
     error = np.where(error == 0, 0.0, error + (2 * _root(setting) + 3) * setting.eta)
     return [error + conversion(node, setting)] if setting.u_in else [error]
-
-
-def _error(operator: str, y: Array, setting: Setting) -> Array:
-    """An elementary function's own error where its value is y: c ulp, doubled in a faithful unit."""
-    return _c(operator, setting) * setting.arithmetic.rho * quantum(y, setting.arithmetic.compute)
 
 
 def sigmoid(node: Node, setting: Setting) -> list[Array]:
@@ -50,7 +37,7 @@ def _sigmoid(x: Array, y: Array, setting: Setting) -> Array:
     """The relative error of 1/(1+exp(−x)), whose denominator may overflow, and what (1+tanh(x/2))/2 or a rational function
     leaves absolutely: no model says which form a unit uses."""
     u, largest = setting.u, FLOATS[setting.arithmetic.compute].largest
-    relative = (1 - y) * (2 * _c("Exp", setting) + K_T * np.abs(x)) + 2 * _root(setting) + 2
+    relative = (1 - y) * (2 * ulps("Exp", setting) + K_T * np.abs(x)) + 2 * _root(setting) + 2
     lost = np.where(-x > np.log(largest) * (1 - 4 * u), y, 0.0)
     return y * relative * u + limits.form("Sigmoid", setting.functions) * u + lost
 
@@ -74,15 +61,15 @@ def exponential_unit(node: Node, setting: Setting) -> list[Array]:
     divided = node.operator == "Celu" and alpha != 1
     t = np.minimum(x / alpha if divided else x, 0)
     e, size = np.exp(t), np.abs(alpha * gain)
-    by_exp = _error("Exp", e, setting) + u * e  # a·e − a rounds a·e
-    by_expm1 = _error("Expm1", np.expm1(t), setting)
+    by_exp = function_error("Exp", e, setting) + u * e  # a·e − a rounds a·e
+    by_expm1 = function_error("Expm1", np.expm1(t), setting)
     argument = (K_T + (2 * _root(setting) if divided else 0)) * u * np.abs(t) * e
     held = setting.u_attribute + setting.u_in  # alpha and gamma, factors or Celu's divisor, in the unit's or the tensor's type
     negative = size * (np.maximum(by_exp, by_expm1) + argument) + (3 * u + 2 * held) * np.abs(y) + held * size * np.abs(t) * e
     positive = (2 * u + held) * np.abs(y) if node.operator == "Selu" else np.zeros_like(y)
     if node.operator == "Celu":  # max(0, x) + min(0, a·(exp(x/a) − 1)), where an inexact exp may be below 1
-        near = x / alpha <= 2 * _error("Exp", np.ones(()), setting)
-        positive = np.where(near, size * _error("Exp", np.ones(()), setting) + u * np.abs(y), 0.0)
+        near = x / alpha <= 2 * function_error("Exp", np.ones(()), setting)
+        positive = np.where(near, size * function_error("Exp", np.ones(()), setting) + u * np.abs(y), 0.0)
     return _with_conversion(node, setting, np.where(x > 0, positive, negative))
 
 
@@ -91,7 +78,7 @@ def _softplus(x: Array, y: Array, setting: Setting) -> Array:
     s = 0.5 * (1 + np.tanh(x / 2))
     rounded = limits.form("Softplus", setting.functions)
     log = 2 * max(limits.limit(name, setting.functions).ulp for name in ("Log", "Log1p"))
-    return ((2 * _c("Exp", setting) + K_T * np.abs(x)) * s + rounded + (log + 2) * np.abs(y)) * setting.u
+    return ((2 * ulps("Exp", setting) + K_T * np.abs(x)) * s + rounded + (log + 2) * np.abs(y)) * setting.u
 
 
 def softplus(node: Node, setting: Setting) -> list[Array]:
@@ -104,9 +91,9 @@ def mish(node: Node, setting: Setting) -> list[Array]:
     u, x, y = setting.u, node.real(0), node.results[0]
     p = np.logaddexp(0, x)
     t = np.tanh(p)
-    by_tanh = (1 - t * t) * _softplus(x, p, setting) + _error("Tanh", t, setting)
+    by_tanh = (1 - t * t) * _softplus(x, p, setting) + function_error("Tanh", t, setting)
     # n/(n + 2) = t, so that its relative error is that of n times 1 − t; n = w² + 2w errs at most twice as much as w.
-    by_quotient = t * ((1 - t) * (2 * (2 * _c("Exp", setting) + K_T * np.abs(x)) + 2) + 2 + 2 * _root(setting)) * u
+    by_quotient = t * ((1 - t) * (2 * (2 * ulps("Exp", setting) + K_T * np.abs(x)) + 2) + 2 + 2 * _root(setting)) * u
     error = np.abs(x) * np.maximum(by_tanh, by_quotient) + 2 * u * np.abs(y)
     return _with_conversion(node, setting, error)
 
@@ -146,13 +133,13 @@ def gelu(node: Node, setting: Setting) -> list[Array]:
         if node.attribute("approximate", "none") == "tanh":
             cube = 0.044715 * x * x
             slope = np.where(np.abs(f) == 1, 0.0, np.abs(z) * (1 - f * f))
-            moved = np.where(slope == 0, 0.0, (6 + 2 * _c("Pow", setting) * cube / (1 + cube)) * u * slope)  # by errors of z
+            moved = np.where(slope == 0, 0.0, (6 + 2 * ulps("Pow", setting) * cube / (1 + cube)) * u * slope)  # by errors of z
             by_sigmoid = 2 * _sigmoid(2 * z, 0.5 * (1 + f), setting)
-            inner = moved + np.maximum(_error("Tanh", f, setting) + u * (1 + np.abs(f)), by_sigmoid)
+            inner = moved + np.maximum(function_error("Tanh", f, setting) + u * (1 + np.abs(f)), by_sigmoid)
         else:
             moved = (2 * _root(setting) + 1) * u * np.abs(z) * 2 / np.sqrt(np.pi) * np.exp(-np.minimum(z * z, 700.0))
-            by_erf = _error("Erf", f, setting) + u * (1 + np.abs(f))
-            inner = moved + np.maximum(by_erf, _error("Erfc", 1 + f, setting))
+            by_erf = function_error("Erf", f, setting) + u * (1 + np.abs(f))
+            inner = moved + np.maximum(by_erf, function_error("Erfc", 1 + f, setting))
         error = np.abs(x) / 2 * inner + 3 * u * np.abs(y)
     return _with_conversion(node, setting, np.nan_to_num(error, nan=0.0, posinf=np.inf))
 
@@ -174,7 +161,7 @@ def norm_two(node: Node, setting: Setting) -> list[Array]:
         moved = sum_error.relative_error(squares, axes, setting, finite) + setting.u + 4 * setting.u_in
         up, down = total * (1 + moved) + lost, np.maximum(total * (1 - moved) - lost, 0.0)
         error = np.maximum(np.sqrt(up) - np.sqrt(total), np.sqrt(total) - np.sqrt(down)).reshape(y.shape)
-        error = error + 2 * _c("Sqrt", setting) * setting.u * (y + error)
+        error = error + 2 * ulps("Sqrt", setting) * setting.u * (y + error)
         error = np.where((total > FLOATS[setting.arithmetic.compute].largest).reshape(y.shape), np.inf, error)
     return [np.where(np.isfinite(y), error, 0.0)]
 
@@ -199,7 +186,7 @@ def log_sum(node: Node, setting: Setting) -> list[Array]:
     with np.errstate(all="ignore"):
         magnitude = np.exp(node.again([None if x is None else np.abs(x), *axes])[0])
         relative = (setting.gamma(_reduced(node)) + setting.u_in) * magnitude / np.abs(np.exp(y))
-        bound = -np.log1p(-np.minimum(relative, 1.0)) + 2 * _c("Log", setting) * setting.u * np.abs(y)
+        bound = -np.log1p(-np.minimum(relative, 1.0)) + 2 * ulps("Log", setting) * setting.u * np.abs(y)
     return [np.nan_to_num(bound, nan=0.0, posinf=np.inf)]
 
 
@@ -208,7 +195,7 @@ def lp_pool(node: Node, setting: Setting) -> list[Array]:
     lose digits on the way; where they overflow, the result is open."""
     p, y = float(node.attribute("p", 2)), np.abs(node.results[0])
     window = float(np.prod(node.attribute("kernel_shape", [_reduced(node)])))
-    power = (2 * _c("Pow", setting) * 2 if p not in (1, 2) else 4 * _root(setting)) * setting.u
+    power = (2 * ulps("Pow", setting) * 2 if p not in (1, 2) else 4 * _root(setting)) * setting.u
     relative = (setting.gamma(window + 1) + p * setting.u_in) / p + power + 2 * setting.u
     if p == 1:
         return [relative * y]

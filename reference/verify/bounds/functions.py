@@ -22,6 +22,20 @@ ULPS: dict[str, tuple[float, float]] = {
 """Operator of this mode → (limit in single precision, limit in half precision); 0.5 is correct rounding."""
 
 
+K_T = 3.0
+"""Roundings of exp's argument: the difference, the factor log2(e), and the product with it."""
+
+
+def ulps(function: str, setting: Setting) -> float:
+    """Limit of an elementary function in ulp of the unit."""
+    return limits.limit(function, setting.functions).constant
+
+
+def function_error(function: str, y: Array, setting: Setting) -> Array:
+    """An elementary function's own error where its value is y."""
+    return ulps(function, setting) * setting.arithmetic.rho * quantum(y, setting.arithmetic.compute)
+
+
 def ulp_real(node: Node, setting: Setting) -> list[Array]:
     """max(c·ulp, A·u) around the real value, plus what converting the inputs can change (first order, by evaluating the
     neighbours)."""

@@ -16,8 +16,8 @@ from reference.node import Array, Node
 from reference.ops.activation import swish
 from reference.verify.bounds import explicit, sum_error
 from reference.verify.bounds.attention import SCALE
+from reference.verify.bounds.functions import K_T, ulps
 from reference.verify.bounds.running_error import apply, exactly, operator, products, stored
-from reference.verify.bounds.softmax import K_T, ulps
 from reference.verify.setting import Setting
 
 

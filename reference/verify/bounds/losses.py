@@ -10,7 +10,7 @@ from reference import evaluator
 from reference.dtypes import FLOATS
 from reference.node import Array, Node
 from reference.verify.bounds import softmax
-from reference.verify.bounds.functions import ULPS
+from reference.verify.bounds.functions import ulps
 from reference.verify.setting import Setting
 
 
@@ -72,6 +72,6 @@ def _loss(node: Node, size: Array, error: Array, setting: Setting) -> Array:
         with np.errstate(divide="ignore", invalid="ignore"):
             bound = (bound + y * (counted + setting.u_in * weights)) / (signed - counted)
             # each term may be divided before they are added up
-            bound = bound + 2 * ULPS["Div"][setting.half] * u * (y + whole / signed)
+            bound = bound + 2 * ulps("Div", setting) * u * (y + whole / signed)
         overflows |= (signed <= 2 * counted) & np.isfinite(node.results[0])
     return np.asarray(np.where(overflows, np.inf, bound))

@@ -16,7 +16,7 @@ from reference import ingredients
 from reference.dtypes import FLOATS
 from reference.node import Array, Node
 from reference.verify.bounds import sum_error
-from reference.verify.bounds.softmax import ulps
+from reference.verify.bounds.functions import ulps
 from reference.verify.setting import Setting
 
 

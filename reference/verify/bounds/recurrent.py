@@ -16,6 +16,7 @@ from reference.dtypes import FLOATS
 from reference.node import Array, Node
 from reference.ops.recurrent import ACTIVATIONS, BACKWARD
 from reference.verify.bounds import explicit, functions
+from reference.verify.bounds.functions import K_T, function_error, ulps
 from reference.verify.bounds.running_error import (
     Computed,
     Function,
@@ -29,7 +30,6 @@ from reference.verify.bounds.running_error import (
     read,
     stored,
 )
-from reference.verify.bounds.softmax import K_T, function_error, ulps
 from reference.verify.setting import Setting
 
 Cell = Callable[..., tuple[Computed, ...]]

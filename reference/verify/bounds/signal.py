@@ -19,7 +19,7 @@ import numpy as np
 from reference.dtypes import FLOATS
 from reference.node import Array, Node
 from reference.ops import signal as transforms
-from reference.verify.bounds.functions import ULPS
+from reference.verify.bounds.functions import ulps
 from reference.verify.setting import Setting
 
 BUTTERFLY = 4.0
@@ -127,12 +127,12 @@ def window(node: Node, setting: Setting) -> list[Array]:
     angle = 2 * np.pi * np.arange(size) / period
     first, *rest = WINDOWS[node.operator]
     error = np.full(size, first * 2 * u) + 2 * u * (first + sum(rest))
-    c = 2 * ULPS["Cos"][setting.half] * u
+    c = 2 * ulps("Cos", setting) * u
     for k, coefficient in enumerate(rest, 1):
         off = ANGLE * u * k * angle
         error = error + coefficient * (np.abs(np.sin(k * angle)) * off + off * off / 2 + c + 2 * u)
     if node.operator == "HannWindow":
-        error = error + (2 * ULPS["Sin"][setting.half] + 1) * u * np.abs(node.results[0])  # a square doubles the sine's
+        error = error + (2 * ulps("Sin", setting) + 1) * u * np.abs(node.results[0])  # a square doubles the sine's
     return [error]
 
 
@@ -141,7 +141,7 @@ def mel(node: Node, setting: Setting) -> list[Array]:
     to a whole bin that the unit may find another one."""
     y = node.results[0]
     between = np.where((y > 0) & (y < 1), 2 * setting.u, 0.0)
-    error = (2 * ULPS["Div"][setting.half] + 1) * setting.u * np.abs(y) + between
+    error = (2 * ulps("Div", setting) + 1) * setting.u * np.abs(y) + between
     limits = [node.real(i).astype(np.int64) if i < 3 else node.real(i) for i in range(5)]
     moved = transforms.mel_ties(*limits, move=max(transforms.MEL_MOVE, MEL_MOVE * setting.u))
     return [np.where(moved, np.inf, error)]

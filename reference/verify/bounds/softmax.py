@@ -13,23 +13,11 @@ import math
 import numpy as np
 
 from reference import ingredients
-from reference.dtypes import FLOATS, quantum
+from reference.dtypes import FLOATS
 from reference.node import Array, Node
-from reference.verify.bounds import limits, sum_error
+from reference.verify.bounds import sum_error
+from reference.verify.bounds.functions import K_T, ulps
 from reference.verify.setting import Setting
-
-K_T = 3.0
-"""Roundings of exp's argument: the difference, the factor log2(e), and the product with it."""
-
-
-def ulps(function: str, setting: Setting) -> float:
-    """Limit of an elementary function in ulp of the unit."""
-    return limits.limit(function, setting.functions).constant
-
-
-def function_error(function: str, y: Array, setting: Setting) -> Array:
-    """An elementary function's own error where its value is y."""
-    return ulps(function, setting) * setting.arithmetic.rho * quantum(y, setting.arithmetic.compute)
 
 
 @dataclasses.dataclass(frozen=True)
