@@ -281,7 +281,7 @@ def _record_of(item: pytest.Item, call: pytest.CallInfo[Any]) -> Record:
     if isinstance(error, pytest.skip.Exception):
         return _bare(item, Verdict.INCONCLUSIVE, str(error))
     if isinstance(error, AssertionError) and not selection.id_of(item):
-        return _bare(item, Verdict.MISMATCH, _one_line(error))
+        return _bare(item, Verdict.MISMATCH, str(error).splitlines()[0] if str(error) else "an assertion failed")
     return _bare(item, Verdict.HARNESS_ERROR, _one_line(error))
 
 

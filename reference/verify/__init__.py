@@ -10,12 +10,13 @@ import onnx
 
 from reference import dtypes
 from reference.node import Array, Node
-from reference.verify import integers, modes, properties
+from reference.verify import integers, modes, ordering, properties
 from reference.verify.arithmetic import DEFAULT, LADDER, RUNGS, Arithmetic, exactness
 from reference.verify.compare import Expected, fits
-from reference.verify.diagnosis import Diagnosis, Question, diagnose
+from reference.verify.diagnosis import Diagnosis, Question, diagnose, extent
 from reference.verify.expectation import expectations
 from reference.verify.profile import Profile
+from reference.verify.requantise import Requantise
 from reference.verify.setting import Setting
 from reference.verify.verdict import TensorVerdict, judge
 
@@ -30,6 +31,14 @@ PRECISION = frozenset(
     ]
 )
 """Causes that a declaration of lower precision would excuse."""
+
+
+UNDECLARED = {
+    "kind 'fixed-double-rounding'": Requantise("fixed-double-rounding"),
+    "multiplier_bits 16": Requantise("fixed", multiplier_bits=16),
+    "in_float16": Requantise(in_float16=True),
+}
+"""Ways to requantise that devices have and forget to declare, as a profile names them (`profile.Profile`)."""
 
 
 def verify(
@@ -56,8 +65,9 @@ def verify(
     setting = setting_of(node, profile or Profile(), random=random)
     if any(isinstance(result, list) for result in node.results):
         return [_of_sequence(node, v.name, outputs) for v in model.graph.output]
-    expected = {e.name: e for e in expectations(node, setting)}
     outputs = {name: np.asarray(value) for name, value in outputs.items()}  # a subclass may compare otherwise
+    node, outputs = ordering.in_order(node, outputs)
+    expected = {e.name: e for e in expectations(node, setting)}
     verdicts = []
     for name in [v.name for v in model.graph.output]:
         if name not in outputs:
@@ -122,7 +132,7 @@ def _judged(node: Node, expected: Expected, got: Array, setting: Setting) -> Ten
     verdict = judge(expected, got)
     if verdict.status == "pass" and _reduced(node, setting):
         verdict = dataclasses.replace(verdict, status="pass_reduced")
-    if verdict.status == "mismatch" and node.operator not in modes.SIGNED_ZERO:
+    if verdict.status == "mismatch" and not modes.moves(node):
         verdict = _with_flushed_operands(verdict, node, got, setting)
     if verdict.status == "mismatch" and node.operator in ("Cast", "CastLike") and expected.dtype in WIDE:
         verdict = _with_another_rounding(verdict, expected, node, got)
@@ -131,7 +141,7 @@ def _judged(node: Node, expected: Expected, got: Array, setting: Setting) -> Ten
         and integers.requantises(node, node.output_names.index(expected.name))
         and fits(expected, got)
     ):
-        return _requantised(verdict, node, got)
+        return _requantised(verdict, node, got, setting)
     return verdict
 
 
@@ -162,7 +172,10 @@ def _compared(name: str, node: Node, got: Array, setting: Setting) -> TensorVerd
 def _with_fitting_rung(verdict: TensorVerdict, node: Node, got: Array, setting: Setting) -> TensorVerdict:
     """Names the most exact lower rung at which the output would be right, if there is one, and unless something that is no
     matter of precision explains it wholly."""
-    explained = any(d.complete and d.cause not in PRECISION for d in verdict.diagnosis[:1])
+    far = verdict.numbers.get("worst_ratio", 0.0) >= extent.WILD_RATIO
+    explained = any(
+        (d.complete and d.cause not in PRECISION) or (far and d.cause == "wild-element") for d in verdict.diagnosis[:1]
+    )
     if not dtypes.is_float(setting.dtype) or verdict.tier in ("shape", "type") or explained:
         return verdict
     for name in LADDER.get(setting.dtype, ()):
@@ -209,12 +222,26 @@ def _with_flushed_operands(verdict: TensorVerdict, node: Node, got: Array, setti
     return verdict
 
 
-def _requantised(verdict: TensorVerdict, node: Node, got: Array) -> TensorVerdict:
-    """A requantised output with the largest distance from the real value beyond rounding, δ; small ones are pass_reduced."""
+def _requantised(verdict: TensorVerdict, node: Node, got: Array, setting: Setting) -> TensorVerdict:
+    """A requantised output with the largest distance from the real value beyond rounding, δ; small ones are pass_reduced. A
+    way to requantise that would explain it and is not declared is named."""
     found = integers.deviations(node, got, node.output_names.index(verdict.name))
     numbers = {**verdict.numbers, **found}
     if verdict.status == "mismatch" and found["delta_needed"] <= integers.REDUCED_DELTA:
         delta = found["delta_needed"]
         text = f"rounds with δ = {delta:.3g}" if delta else "does not round half-ways to even"
+        text += _way_of_requantising(verdict.name, node, got, setting) if delta else ""
         return TensorVerdict(verdict.name, "pass_reduced", text, {**numbers, "wrong": 0})
-    return dataclasses.replace(verdict, numbers=numbers)
+    message = verdict.message
+    if verdict.status == "mismatch":
+        message += _way_of_requantising(verdict.name, node, got, setting)
+    return dataclasses.replace(verdict, message=message, numbers=numbers)
+
+
+def _way_of_requantising(name: str, node: Node, got: Array, setting: Setting) -> str:
+    """What ends a message where a less exact requantiser than the setting's would be right."""
+    for text, way in UNDECLARED.items():
+        arithmetic = dataclasses.replace(setting.arithmetic, requantise=way)
+        if _compared(name, node, got, dataclasses.replace(setting, arithmetic=arithmetic)).status == "pass":
+            return f"; right for a requantiser with {text}"
+    return ""

@@ -69,7 +69,7 @@ def _real(node: Node, setting: Setting, i: int, error: Array, undecided: Array |
         _stored(error, value, dtype, setting),
         dtype,
         flushes=setting.arithmetic.flushes and node.operator in modes.BOUNDS,
-        signed_zero=node.operator in modes.SIGNED_ZERO,
+        signed_zero=modes.moves(node),
         open=undecided,
         spread=statistics.spread(node, setting) if i == 0 and setting.random else None,
         saturates=setting.arithmetic.saturates or setting.arithmetic.faithful,

@@ -278,6 +278,7 @@ SIGNED_ZERO = frozenset(
         "BitCast",
         "CenterCropPad",
         "Concat",
+        "ConcatFromSequence",
         "Compress",
         "DepthToSpace",
         "Expand",
@@ -287,22 +288,35 @@ SIGNED_ZERO = frozenset(
         "GatherND",
         "Identity",
         "Neg",
+        "OneHot",
         "Pad",
         "Reshape",
         "ReverseSequence",
+        "Scatter",
         "Slice",
         "SpaceToDepth",
         "Split",
         "Squeeze",
         "TensorScatter",
         "Tile",
+        "TopK",
         "Transpose",
         "Trilu",
         "Unsqueeze",
         "Where",
     ]
 )
-"""Operators that must keep the sign of zero; elsewhere it is not judged."""
+"""Operators that must keep the sign of zero whatever their attributes."""
+
+MOVES_UNLESS = {"Resize": "mode", "ScatterElements": "reduction", "ScatterND": "reduction", "Upsample": "mode"}
+"""Operators that only move data while this attribute has its default, "nearest" or "none"."""
+
+
+def moves(node: Node) -> bool:
+    """Whether the node moves data as it is: the sign of zero must stay, and subnormal numbers too. Elsewhere neither is
+    judged."""
+    by = MOVES_UNLESS.get(node.operator)
+    return node.operator in SIGNED_ZERO or (by is not None and node.attribute(by, "none") in ("nearest", "none"))
 
 
 def mode_of(operator: str) -> str:

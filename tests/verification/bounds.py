@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from onnx import helper
 
 from reference import dtypes
 from reference.node import Array, Node
 from reference.verify.arithmetic import RUNGS
 from reference.verify.expectation import expectations
 from reference.verify.setting import Setting
+from tests.verification import single_nodes
 
 UNIT_AND_TYPE = (("fp32", "float32"), ("fp16", "float16"), ("bf16", "bfloat16"), ("fp32", "float16"))
 """Units and the tensor types they compute in; the last one has a wider accumulator than its tensors."""
@@ -27,13 +27,7 @@ def node_of(
     **attributes: object,
 ) -> Node:
     """A call on tensors in their declared types; None is an input that is left out."""
-    feeds = {f"x{i}": x for i, x in enumerate(inputs) if x is not None}
-    names = [f"x{i}" if x is not None else "" for i, x in enumerate(inputs)]
-    made = helper.make_node(operator, names, [f"y{i}" for i in range(outputs)], domain=domain, **attributes)
-    given = [helper.make_tensor_value_info(n, dtypes.ONNX[dtypes.name_of(x.dtype)], x.shape) for n, x in feeds.items()]
-    results = [helper.make_tensor_value_info(name, 0, None) for name in made.output]
-    opsets = [helper.make_opsetid(domain, version), *([helper.make_opsetid("", 21)] if domain else [])]
-    return Node.of(helper.make_model(helper.make_graph([made], "g", given, results), opset_imports=opsets), feeds)
+    return Node.of(*single_nodes.model(operator, inputs, [None] * outputs, version, domain=domain, **attributes))
 
 
 def setting_of(unit: str, dtype: str, *, random: bool = False, storage: str | None = None) -> Setting:

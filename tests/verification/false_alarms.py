@@ -21,11 +21,10 @@ from reference.node import Node
 from reference.verify import Profile, TensorVerdict, modes, verify
 from tests.verification.correct import OPERATORS, implementations
 from tests.verification.native import draw
-from tests.verification.samples import sample
+from tests.verification.samples import RANDOM, SIZED, sample
 from tests.verification.specifications import SPECIFICATIONS
 from tests.verification.units import UNITS
 
-RANDOM = ("normal", "grid", "positive")
 RECIPES = (*RANDOM, "lattice", "wide", "index")
 RUNGS = {
     "float32": ("fp32", "fp32", "fp32-faithful", "tf32", "fp16-in", "bf16-in"),
@@ -35,18 +34,6 @@ RUNGS = {
 """Tensor type → the units that compute it, each declared."""
 
 SIZES = (None, 1, 2, 5, 17, 64, 129, 500, 1024)
-SIZED = (
-    "Gemm",
-    "MatMul",
-    "ReduceMean",
-    "ReduceSum",
-    "ReduceSumSquare",
-    "Softmax",
-    "LogSoftmax",
-    "LayerNormalization",
-    "RMSNormalization",
-)
-"""Operators whose number of terms is drawn."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -22,17 +22,12 @@ from reference.node import Node
 from reference.verify import TensorVerdict, verify
 from reference.verify.diagnosis.causes import CAUSES
 from tests.verification.faults import CATALOGUE, TIERS, Fault, bites
-from tests.verification.samples import sample
+from tests.verification.samples import RANDOM, SIZED, sample
 from tests.verification.specifications import SPECIFICATIONS
 
 RECIPES = ("normal", "grid", "positive", "lattice", "wide", "special", "subnormal", "ties")
-RANDOM = ("normal", "grid", "positive")
 SIZES = (1, 3, 16, 64, 256, 1024, 4096)
-SIZED = (
-    *("Gemm", "LayerNormalization", "MatMul", "RMSNormalization"),
-    *("ReduceMean", "ReduceSum", "ReduceSumSquare", "Softmax"),
-)
-"""Operators whose number of terms is varied; larger sizes on the first variant only."""
+"""Terms of a sum; larger numbers on the first variant only."""
 
 SEVERITY = ("mismatch", "inconclusive", "pass_reduced", "pass", "implementation_defined")
 

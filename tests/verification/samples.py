@@ -21,6 +21,15 @@ from tests.verification.specifications import SPECIFICATIONS, Input, Positive, S
 
 OPSET = 23
 
+RANDOM = ("normal", "grid", "positive")
+"""Recipes whose data has no order, so that the statistics of rounding errors apply."""
+
+SIZED = (
+    *("Gemm", "LayerNormalization", "LogSoftmax", "MatMul", "RMSNormalization"),
+    *("ReduceMean", "ReduceSum", "ReduceSumSquare", "Softmax"),
+)
+"""Operators whose `size` is worth varying."""
+
 
 def sample(
     operator: str, variant: str, recipe: str = "normal", size: int | None = None, dtype: str = "float32", seed: int = 0

@@ -14,18 +14,20 @@ from reference.verify.setting import Setting
 from reference.verify.verdict import judge
 
 
-def model(operator, inputs, outputs, version, **attributes):
-    """A model on arrays (None: left out), whose outputs y0, y1, … have the types `outputs`; and its feeds."""
+def model(operator, inputs, outputs, version, *, domain="", **attributes):
+    """A model on arrays (None: left out), whose outputs y0, y1, … have the types `outputs` (None: not declared); and its
+    feeds."""
     names = [f"x{i}" if x is not None else "" for i, x in enumerate(inputs)]
     feeds = {name: np.asarray(x) for name, x in zip(names, inputs, strict=True) if name}
     results = [f"y{i}" for i in range(len(outputs))]
     graph = helper.make_graph(
-        [helper.make_node(operator, names, results, **attributes)],
+        [helper.make_node(operator, names, results, domain=domain, **attributes)],
         "g",
         [helper.make_tensor_value_info(n, dtypes.ONNX[dtypes.name_of(x.dtype)], x.shape) for n, x in feeds.items()],
-        [helper.make_tensor_value_info(n, dtypes.ONNX[t], None) for n, t in zip(results, outputs, strict=True)],
+        [helper.make_tensor_value_info(n, dtypes.ONNX[t] if t else 0, None) for n, t in zip(results, outputs, strict=True)],
     )
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", version)]), feeds
+    opsets = [helper.make_opsetid(domain, version), *([helper.make_opsetid("", 21)] if domain else [])]
+    return helper.make_model(graph, opset_imports=opsets), feeds
 
 
 def node_of(operator, inputs, outputs, version, **attributes):

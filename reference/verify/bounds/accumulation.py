@@ -7,6 +7,8 @@ terms K, one more for a bias, three more for a mean's division (Higham, Accuracy
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from reference import magnitudes
@@ -125,10 +127,19 @@ def sum_of_squares(node: Node, setting: Setting) -> list[Array]:
 
 
 def means(node: Node, setting: Setting) -> list[Array]:
-    """ReduceMean, Mean, AveragePool, GlobalAveragePool: a sum, then a division (or a product with a rounded reciprocal)."""
+    """ReduceMean, Mean, AveragePool, GlobalAveragePool: a sum, then a division (or a product with a rounded reciprocal).
+
+    By a power of two, division is exact, before the sum and after it; by other numbers it may round every term."""
     sizes, window = _magnitudes(node), _window(node)
-    sums = _bound(sizes.B * window, sizes.terms + 3, setting, 1)
+    data = node.inputs if node.operator == "Mean" else node.inputs[:1]
+    exact = math.log2(max(window, 1.0)).is_integer() and _whole_windows(node, sizes)
+    sums = _bound(sizes.B * window, sizes.terms + 3, setting, 1, grid=_grid(data, 0) if exact else 0.0)
     return [np.where(np.isinf(sums), np.inf, sums / window)]
+
+
+def _whole_windows(node: Node, sizes: Magnitudes) -> bool:
+    """Whether all means are of the same number of terms: no window of a pool reaches into the padding."""
+    return node.operator != "AveragePool" or bool(np.all(sizes.terms == _window(node)))
 
 
 def _window(node: Node) -> float:

@@ -48,6 +48,8 @@ def ulp_real(node: Node, setting: Setting) -> list[Array]:
         error = error + 2 * setting.u_attribute * np.abs(y)
     if node.operator == "Range":
         error = error + progression(node, setting)
+    if node.operator in ("LeakyRelu", "PRelu"):
+        error = np.where(node.real(0) >= 0, 0.0, error)  # x itself
     if setting.u_in:
         error = error + conversion(node, setting)
     return [error]

@@ -210,6 +210,9 @@ def described(question: Question) -> Iterator[Diagnosis]:
         return
     judged = elements(strict(question.expected), question.got)
     wrong, size = judged.wrong, judged.wrong.size
+    wild = wrong & (judged.ratio >= WILD_RATIO)
+    if wild.any() and not np.any(elements(question.expected, question.got).wrong & ~wild):
+        wrong = wild  # the others are unlikely among so many, but within their bounds
     count = int(np.count_nonzero(wrong))
     right = ~wrong & ~judged.open
     share = (int(np.count_nonzero(right)), int(np.count_nonzero(right & judged.exact)), int(np.count_nonzero(~judged.open)))

@@ -131,15 +131,18 @@ def misfit(judged: Elements) -> float:
     return float(np.minimum(judged.ratio, 1.0).sum())
 
 
-LIKELY = 4.0
-"""Errors of right elements in units of σ, where σ is known: a hard bound would let much less exact hypotheses pass."""
+LIKELY, THOUSAND, GROWTH = 4.0, 1000, 0.17
+"""Errors of right elements in units of σ, where σ is known: a hard bound would let much less exact hypotheses pass. Among more
+than a thousand elements larger ones come up, n times as many with n^GROWTH the size (up to 262,144 elements of NumPy's matrix
+products)."""
 
 
 def strict(expected: Expected) -> Expected:
     """The same with bounds no wider than rounding errors are likely to be, for telling hypotheses apart."""
     if expected.spread is None:
         return expected
-    likely = LIKELY * expected.spread.sigma
+    sigma = expected.spread.sigma
+    likely = LIKELY * max(1.0, sigma.size / THOUSAND) ** GROWTH * sigma
     bound = np.broadcast_to(np.asarray(expected.bound, np.float64), likely.shape)
     return dataclasses.replace(expected, bound=np.where(bound > 0, np.fmin(bound, likely), bound))
 
