@@ -32,6 +32,7 @@ class RunState:
     lost: str = ""  # the story of a device that did not come back
     record: Record | None = None  # of the test that is running, once it is judged
     previous: tuple[Any, ...] = ()  # outputs of the case before, which a stale buffer would still hold
+    before: tuple[Any, Any] | None = None  # model and feeds of that case, whose result may come one run late
     confirmed: set[tuple[str, str, Verdict]] = dataclasses.field(default_factory=set)  # (operator, type, verdict) seen twice
 
     def __post_init__(self) -> None:

@@ -44,6 +44,7 @@ def judge(run: Run, seen: Observation) -> Judgement:
             state.precision.profile,
             random=case.is_random,
             previous=state.previous,
+            before=state.before,
         )
     worst = min((t.status for t in tensors), key=SEVERITY.index, default=None)
     name = case.operator if case.domain in ("", "ai.onnx") else f"{case.domain}:{case.operator}"
@@ -95,6 +96,7 @@ def verify(case: Case, run: Run) -> None:
     run.state.record = _record(case, run, judgement, rerun)
     if run.observation.ended == "ran":
         run.state.previous = tuple(run.observation.outputs.values())
+        run.state.before = (case.model, case.feeds)
     outcome(run.state.record)
 
 

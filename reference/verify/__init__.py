@@ -14,6 +14,7 @@ from reference.verify import integers, modes, ordering, properties
 from reference.verify.arithmetic import DEFAULT, LADDER, RUNGS, Arithmetic, exactness
 from reference.verify.compare import Expected, fits
 from reference.verify.diagnosis import Diagnosis, Question, diagnose, extent
+from reference.verify.diagnosis.hypothesis import REFUSALS
 from reference.verify.expectation import expectations
 from reference.verify.profile import Profile
 from reference.verify.requantise import Requantise
@@ -49,14 +50,16 @@ def verify(
     *,
     random: bool = False,
     previous: Sequence[Array] = (),
+    before: tuple[onnx.ModelProto, Mapping[str, Array]] | None = None,
     diagnosed: bool = True,
 ) -> list[TensorVerdict]:
     """One verdict for each graph output of a single-node model, in graph order: a pure function of the arguments.
 
     profile: the arithmetic that the device declares or was found to have; what it leaves out is held to `DEFAULT`. A right
     result at a rung below the default is `pass_reduced`. random: the inputs have no order, so that the statistics of rounding
-    errors are judged too (`statistics`). previous: the outputs of the case before, which a stale buffer would still hold; they
-    change the diagnosis of a mismatch only, which `diagnosed` asks for. Raises EvaluationError for a model that the reference
+    errors are judged too (`statistics`). previous: outputs of the case before, which a stale buffer would still hold; before:
+    that case's model and feeds, whose right result a device would return that is one run late. Both change the diagnosis of a
+    mismatch only, which `diagnosed` asks for. Raises EvaluationError for a model that the reference
     refuses.
     """
     node = Node.of(model, feeds)
@@ -77,12 +80,24 @@ def verify(
         if verdict.status == "mismatch":
             if diagnosed:
                 index = node.output_names.index(name)
-                about = (verdict.tier, verdict.numbers, outputs, tuple(previous))
+                late = _expected_before(before, profile or Profile())
+                about = (verdict.tier, verdict.numbers, outputs, tuple(previous), late)
                 question = Question(node, index, outputs[name], expected[name], setting, *about)
                 verdict = dataclasses.replace(verdict, diagnosis=tuple(diagnose(question)))
             verdict = _with_fitting_rung(verdict, node, outputs[name], setting)
         verdicts.append(verdict)
     return verdicts
+
+
+def _expected_before(case: tuple[onnx.ModelProto, Mapping[str, Array]] | None, profile: Profile) -> tuple[Expected, ...]:
+    """What the outputs of the case before must have been; () where the reference refuses it."""
+    if case is None:
+        return ()
+    try:
+        node = Node.of(*case)
+        return tuple(expectations(node, setting_of(node, profile)))
+    except REFUSALS:
+        return ()
 
 
 def _of_sequence(node: Node, name: str, outputs: Mapping[str, Array]) -> TensorVerdict:

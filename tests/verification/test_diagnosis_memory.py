@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from onnx import TensorProto
 
+from reference.verify import verify
+from tests.verification import single_nodes
 from tests.verification.broken import Fault, assert_named, assert_right_passes, normal
 
 RNG = np.random.default_rng(3)
@@ -76,3 +78,33 @@ def test_numbers_are_no_memory_that_nobody_wrote(how):
 def test_few_bytes_say_nothing():
     fault = Fault("uninitialised", "Identity", (BYTES[:3, :5],), lambda run, x: anything(x), outputs=("uint8",))
     assert "uninitialised" not in [d.cause for d in fault.verdict(fault.faulty()).diagnosis]
+
+
+def late(other_shape=False):
+    """The verdict on a device that returns what the case before asked for, within its tolerance but not to the bit."""
+    now, feeds = single_nodes.model("Softmax", [normal(4, 33, seed=1)], ("float32",), 13)
+    earlier = normal(33, 4, seed=2) if other_shape else normal(4, 33, seed=2)
+    before = single_nodes.model("Softmax", [earlier], ("float32",), 13)
+    x = before[1]["x0"].astype(np.float64)
+    right = np.exp(x - x.max(-1, keepdims=True))
+    got = (right / right.sum(-1, keepdims=True)).astype(np.float32) * np.float32(1 + 2**-23)
+    return verify(now, feeds, {"y0": got.reshape(4, 33)}, previous=(np.zeros((4, 33), np.float32),), before=before)[0]
+
+
+def test_a_result_that_is_one_run_late_is_stale():
+    found = late()
+    assert found.status == "mismatch"
+    assert found.diagnosis[0].cause == "stale"
+    assert found.diagnosis[0].complete
+    assert "one run late" in found.diagnosis[0].text
+
+
+def test_a_result_of_another_shape_cannot_be_late():
+    assert all(d.cause != "stale" for d in late(other_shape=True).diagnosis)
+
+
+def test_a_case_before_that_the_reference_refuses_is_no_help():
+    now, feeds = single_nodes.model("Relu", [normal(4, 33)], ("float32",), 14)
+    before = single_nodes.model("Reshape", [normal(4, 33), np.array([5, 5])], ("float32",), 14)
+    found = verify(now, feeds, {"y0": np.ones((4, 33), np.float32)}, before=before)[0]
+    assert (found.status, found.tier) == ("mismatch", "exact")

@@ -44,7 +44,7 @@ class Question:
 
     got: as the device stored it. expected: what was asked for. tier: what it failed (`verdict.TensorVerdict`). numbers: of the
     verdict. outputs: all outputs of the device by name. previous: outputs
-    of the case that ran before on the device.
+    of the case that ran before on the device. late: what those ought to have been.
     """
 
     node: Node
@@ -56,6 +56,7 @@ class Question:
     numbers: Mapping[str, float | int] = dataclasses.field(default_factory=dict)
     outputs: Mapping[str, Array] = dataclasses.field(default_factory=dict)
     previous: tuple[Array, ...] = ()
+    late: tuple[Expected, ...] = ()
 
     @property
     def same_shape(self) -> bool:

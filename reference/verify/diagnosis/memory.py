@@ -44,6 +44,10 @@ def hypotheses(question: Question) -> Iterator[Hypothesis]:
     """Of the whole output; parts of it are `extent`'s."""
     for text, value in stale(question):
         yield from question.of_value("stale", text, value, 0.0)
+    for old in question.late:
+        if old.dtype == question.expected.dtype:
+            text = "the reference of the case before: results come one run late"
+            yield from question.of_value("stale", text, old.value, old.bound)
     for name, value in poison(question, question.got.reshape(-1)[:1]):
         what = "0 everywhere" if name == "0" else f"the bytes {name} everywhere: memory that nobody wrote"
         yield from question.of_value("uninitialised", what, value, 0.0)
