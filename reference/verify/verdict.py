@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import reprlib
 from typing import Literal
 
 import numpy as np
@@ -119,12 +120,17 @@ def _worst(expected: Expected, got: Array, judged: Elements) -> str:
     at = tuple(int(i) for i in np.unravel_index(worst, got.shape))
     message = (
         f"{expected.name}: {np.count_nonzero(judged.wrong)} of {got.size} elements wrong; worst at {list(at)}: "
-        f"got {got[at]!s}, expected {expected.value[at]!s}"
+        f"got {_shown(got[at])}, expected {_shown(expected.value[at])}"
     )
     bound = float(np.broadcast_to(np.asarray(expected.bound, np.float64), got.shape)[at])
     if bound and np.isfinite(judged.ratio.flat[worst]):
         return f"{message} within {bound:.3g} ({judged.ratio.flat[worst]:.3g} times the bound)"
     return message if bound or expected.interval is not None else f"{message} exactly"
+
+
+def _shown(value: object) -> str:
+    """A number as it is, a string in quotes, at most a line of it."""
+    return reprlib.repr(value) if isinstance(value, str | bytes) else str(value)
 
 
 def _unlikely(name: str, expected: Expected, found: statistics.Statistics) -> str:

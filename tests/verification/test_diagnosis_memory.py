@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from onnx import TensorProto
+from onnx import TensorProto, helper
 
 from reference.verify import verify
 from tests.verification import single_nodes
@@ -108,3 +108,16 @@ def test_a_case_before_that_the_reference_refuses_is_no_help():
     before = single_nodes.model("Reshape", [normal(4, 33), np.array([5, 5])], ("float32",), 14)
     found = verify(now, feeds, {"y0": np.ones((4, 33), np.float32)}, before=before)[0]
     assert (found.status, found.tier) == ("mismatch", "exact")
+
+
+@pytest.mark.parametrize(("got", "named"), [([["c", ""], ["", ""]], True), ([["c", ""], ["x", ""]], False)])
+def test_empty_strings_were_never_written(got, named):
+    data = helper.make_tensor_value_info("x0", TensorProto.STRING, [2, 2])
+    indices = helper.make_tensor_value_info("x1", TensorProto.INT64, [2])
+    y = helper.make_tensor_value_info("y0", TensorProto.STRING, None)
+    graph = helper.make_graph([helper.make_node("Gather", ["x0", "x1"], ["y0"])], "g", [data, indices], [y])
+    feeds = {"x0": np.array([["a", "bb"], ["c", ""]], object), "x1": np.array([1, 0])}
+    opset = [helper.make_opsetid("", 13)]
+    found = verify(helper.make_model(graph, opset_imports=opset), feeds, {"y0": np.array(got, object)})[0]
+    assert "expected 'a' exactly" in found.message
+    assert [d.cause for d in found.diagnosis] == ["uninitialised"] * named

@@ -88,13 +88,25 @@ def poison(question: Question, sample: Array) -> Iterator[tuple[str, Array]]:
 
 def described(question: Question) -> Iterator[Diagnosis]:
     """Bytes that were never numbers: floating-point numbers of any magnitude, or every byte as often as any other."""
-    if not question.same_shape or question.got.dtype.kind in "bO" or question.expected.value.dtype == object:
+    if not question.same_shape or question.got.dtype.kind == "b":
+        return
+    if question.got.dtype == object or question.expected.value.dtype == object:
+        yield from _empty_strings(question)
         return
     if _any_bytes(question):
         text = "every byte value is about as frequent, whatever the reference holds there, as in memory that nobody wrote"
         yield Diagnosis("uninitialised", text)
     elif dtypes.is_float(question.expected.dtype):
         yield from _any_magnitude(question)
+
+
+def _empty_strings(question: Question) -> Iterator[Diagnosis]:
+    """Strings of which those that are wrong are empty, as a new string is."""
+    empty = np.frompyfunc(lambda x: isinstance(x, str) and not x, 1, 1)(question.got).astype(bool)
+    if question.expected.dtype == "str" and np.all(empty[question.wrong]):
+        right, size = int(np.count_nonzero(~question.wrong)), question.wrong.size
+        text = f"{size - right} of {size} strings are empty, as in memory that nobody wrote"
+        yield Diagnosis("uninitialised", text)
 
 
 def _any_bytes(question: Question) -> bool:
