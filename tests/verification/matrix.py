@@ -10,8 +10,9 @@ import argparse
 import concurrent.futures
 import dataclasses
 import functools
+import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 from tabulate import tabulate
@@ -38,9 +39,17 @@ class Mutant:
 
     fault: str
     causes: tuple[str, ...]
-    what: str
+    operator: str
+    variant: str
+    recipe: str
+    size: int | None
     expected: str
     verdict: TensorVerdict
+
+    @property
+    def what(self) -> str:
+        """The sample it is a mutant of."""
+        return f"{self.operator} {self.variant} {self.recipe}{'' if self.size is None else f' K={self.size}'}"
 
     @property
     def killed(self) -> bool:
@@ -99,8 +108,8 @@ def _on_sample(
         seen = (*before, *outputs) if "stale" in fault.causes else before
         verdicts = verify(model, feeds, named, random=recipe in RANDOM, previous=seen)
         worst = min(verdicts, key=lambda v: SEVERITY.index(v.status))
-        what = f"{operator} {variant} {recipe}{'' if size is None else f' K={size}'}"
-        yield Mutant(fault.name, fault.causes, what, fault.expected(node, outputs), worst)
+        expected = fault.expected(node, outputs)
+        yield Mutant(fault.name, fault.causes, operator, variant, recipe, size, expected, worst)
 
 
 def _shows(fault: Fault, recipe: str, size: int) -> bool:
@@ -133,8 +142,15 @@ def report(found: Sequence[Mutant]) -> str:
         "an earlier tier than the one that is bound to find it; `reduced` stands for `pass_reduced` with a reason.",
         "How right results fare is counted by `python -m tests.verification.false_alarms`.",
         "",
-        f"Operators: {', '.join(dict.fromkeys(m.what.split()[0] for m in found))}.",
-        f"Data: {', '.join(dict.fromkeys(m.what.split()[2] for m in found))}.",
+        "## By data",
+        "",
+        _table(found, lambda m: m.recipe),
+        "",
+        "## By number of terms",
+        "",
+        "Of sums, and of axes that an operator works along, where the number is varied (normal data).",
+        "",
+        _table(sorted((m for m in found if m.size), key=lambda m: m.size or 0), lambda m: m.size),
         "",
         "## By fault",
         "",
@@ -144,15 +160,26 @@ def report(found: Sequence[Mutant]) -> str:
         "",
         _table(found, lambda m: m.causes[0], CAUSES),
         "",
+        "## By operator",
+        "",
+        _table(found, lambda m: m.operator),
+        "",
         "## Not found",
         "",
         *(f"- {m.fault}: {m.what}: {m.verdict.status}" for m in found if not m.killed),
+        "",
+        "## Found, but not named first",
+        "",
+        *(f"- {m.fault}: {m.what}: {_named(m)}" for m in found if m.killed and not m.named),
     ]
     return "\n".join(line.rstrip() for line in lines)
 
 
-def _table(found: Sequence[Mutant], key: object, meanings: Mapping[str, str] | None = None) -> str:
-    assert callable(key)
+def _named(mutant: Mutant) -> str:
+    return ", ".join(d.cause for d in mutant.verdict.diagnosis) or mutant.verdict.message or "nothing"
+
+
+def _table(found: Sequence[Mutant], key: Callable[[Mutant], object], meanings: Mapping[str, str] | None = None) -> str:
     tiers = [t for t in (*TIERS, "type", "reduced") if any(m.killed and m.tier == t for m in found)]
     rows = []
     for name in dict.fromkeys(key(m) for m in found):
@@ -160,10 +187,10 @@ def _table(found: Sequence[Mutant], key: object, meanings: Mapping[str, str] | N
         killed = [m for m in own if m.killed]
         by = Counter(m.tier for m in killed)
         share = f"{sum(m.named for m in killed) / len(killed):.0%}" if killed else ""
-        rows.append([name, len({m.what.split()[0] for m in own}), len(own), len(killed), *(by[t] or "" for t in tiers), share])
+        rows.append([name, len({m.operator for m in own}), len(own), len(killed), *(by[t] or "" for t in tiers), share])
         if meanings is not None:
-            rows[-1].insert(1, meanings[name])
-    heads = ["fault", *(["meaning"] if meanings is not None else []), "operators", "mutants", "found", *tiers, "named first"]
+            rows[-1].insert(1, meanings[str(name)])
+    heads = ["", *(["meaning"] if meanings is not None else []), "operators", "mutants", "found", *tiers, "named first"]
     return tabulate(rows, heads, tablefmt="github")
 
 
@@ -175,8 +202,12 @@ def main() -> None:
     parser.add_argument("--operators", default=",".join(SPECIFICATIONS), help="by commas")
     given = parser.parse_args()
     work = functools.partial(_of_operator, recipes=given.recipes.split(","))
+    operators = given.operators.split(",")
+    found: list[Mutant] = []
     with concurrent.futures.ProcessPoolExecutor(given.processes) as pool:
-        found = [m for part in pool.map(work, given.operators.split(",")) for m in part]
+        for operator, part in zip(operators, pool.map(work, operators), strict=True):
+            print(f"{operator}: {len(part)} mutants", file=sys.stderr)
+            found += part
     print(report(found))
 
 

@@ -31,6 +31,9 @@ WILD_MOST = 3
 WILD_LEAST = 16
 """Elements that a tensor must have for single ones to be told from a part of it."""
 
+UNLIKELY = 2.0**-10
+"""Share of right elements whose errors may be unlikely, though within their bounds."""
+
 WILD_RATIO = 8.0
 """Errors in units of the bound that are none of rounding; where all other elements are exact, any are."""
 
@@ -211,8 +214,9 @@ def described(question: Question) -> Iterator[Diagnosis]:
     judged = elements(strict(question.expected), question.got)
     wrong, size = judged.wrong, judged.wrong.size
     wild = wrong & (judged.ratio >= WILD_RATIO)
-    if wild.any() and not np.any(elements(question.expected, question.got).wrong & ~wild):
-        wrong = wild  # the others are unlikely among so many, but within their bounds
+    others = wrong & ~wild
+    if np.count_nonzero(others) <= size * UNLIKELY and not np.any(elements(question.expected, question.got).wrong & others):
+        wrong = wild if wild.any() else wrong
     count = int(np.count_nonzero(wrong))
     right = ~wrong & ~judged.open
     share = (int(np.count_nonzero(right)), int(np.count_nonzero(right & judged.exact)), int(np.count_nonzero(~judged.open)))
