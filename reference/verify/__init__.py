@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -33,6 +34,9 @@ PRECISION = frozenset(
 )
 """Causes that a declaration of lower precision would excuse."""
 
+
+CONVERTED = {"inputs-float16": ("float16", "tf32"), "inputs-tf32": ("tf32",), "inputs-bfloat16": ("bfloat16",)}
+"""Causes that say in which format the operands of a lower rung must be."""
 
 UNDECLARED = {
     "kind 'fixed-double-rounding'": Requantise("fixed-double-rounding"),
@@ -193,8 +197,11 @@ def _with_fitting_rung(verdict: TensorVerdict, node: Node, got: Array, setting: 
     )
     if not dtypes.is_float(setting.dtype) or verdict.tier in ("shape", "type") or explained:
         return verdict
+    formats = next((CONVERTED.get(d.cause) for d in verdict.diagnosis[:1] if d.complete), None)
     for name in LADDER.get(setting.dtype, ()):
         if exactness(RUNGS[name]) <= exactness(setting.arithmetic):
+            continue
+        if formats and (RUNGS[name].inputs or RUNGS[name].compute) not in formats:
             continue
         lower = dataclasses.replace(setting, arithmetic=RUNGS[name])
         if _compared(verdict.name, node, got, lower).status == "pass":
@@ -214,8 +221,8 @@ def _with_another_rounding(verdict: TensorVerdict, expected: Expected, node: Nod
 
 
 def _with_flushed_operands(verdict: TensorVerdict, node: Node, got: Array, setting: Setting) -> TensorVerdict:
-    """Right if subnormal operands count as zero, all of them or those of the parameters (whose constants a compiler folds):
-    flushing is a property of the unit, which ONNX leaves alone."""
+    """Right if subnormal operands count as zero, of their sign or positive, all of them or those of the parameters (whose
+    constants a compiler folds): flushing is a property of the unit, which ONNX leaves alone."""
     subnormal = [
         x is not None
         and dtype is not None
@@ -223,17 +230,22 @@ def _with_flushed_operands(verdict: TensorVerdict, node: Node, got: Array, setti
         and (x != 0) & (np.abs(x) < dtypes.FLOATS[dtype].smallest_normal)
         for x, dtype in zip(node.inputs, node.types, strict=True)
     ]
-    for first in (0, 1):
+    for first, signed in itertools.product((0, 1), (True, False)):
         if not any(np.any(mask) for mask in subnormal[first:]):
             break
         inputs = [
-            x if x is None or i < first or mask is False else np.where(mask, 0.0, x)
+            x if x is None or i < first or mask is False else np.where(mask, np.copysign(0.0, x) if signed else 0.0, x)
             for i, (x, mask) in enumerate(zip(node.inputs, subnormal, strict=True))
         ]
-        flushed = dataclasses.replace(node, inputs=tuple(inputs), results=node.again(inputs))
+        try:
+            flushed = dataclasses.replace(node, inputs=tuple(inputs), results=node.again(inputs))
+        except REFUSALS:  # a Range whose step is flushed
+            continue
         found = _compared(verdict.name, flushed, got, setting)
         if found.status == "pass":
             return dataclasses.replace(found, status="pass_reduced", message="flushes subnormal operands")
+        if found.status == "inconclusive":
+            verdict = found
     return verdict
 
 

@@ -91,7 +91,8 @@ def normalised(
         if centred:
             # Folded: a·x, a·μ and shift − a·μ are rounded.
             core = core + u * (factor * (np.abs(x) + 2 * np.abs(found.mean)) * (1 + q) + np.abs(y) + scaled)
-        core = np.where(np.isfinite(x), core, 0.0)
+        lost = setting.eta * (np.abs(d) + np.abs(gain) + 1)  # a product of two factors that underflows, times the third
+        core = np.where(np.isfinite(x), np.where(core == 0, 0.0, core + lost), 0.0)
     return np.where(found.open, np.inf, core)
 
 
@@ -151,14 +152,17 @@ def batch_normalization(node: Node, setting: Setting) -> list[Array]:
         return _batch_training(node, x, setting)
     gain, shift, mean, variance = (_by_channel(node.real(i), x.ndim) for i in range(1, 5))
     with np.errstate(all="ignore"):
-        a = gain / np.sqrt(variance + float(node.attribute("epsilon", 1e-5)))
+        root = 1 / np.sqrt(variance + float(node.attribute("epsilon", 1e-5)))
+        a = gain * root
         size = np.abs(a * x) + np.abs(a * mean) + np.abs(shift)
         finite = np.isfinite(x) & np.isfinite(gain) & np.isfinite(shift) & np.isfinite(mean) & np.isfinite(variance)
-        most = np.maximum(size, np.abs(x) + np.abs(mean))
+        difference = np.abs(x) + np.abs(mean)
+        most = np.maximum(size, difference * np.maximum(1.0, root))
         open_ = finite & ~(most <= FLOATS[setting.arithmetic.compute].largest)  # a product or a difference may overflow
         size = np.where(np.isfinite(size), size, 0.0)
+        lost = setting.eta * (np.where(np.isfinite(difference), difference, 0.0) + np.abs(gain) + 1)  # may underflow
     relative = (2 * (ulps("Sqrt", setting) + ulps("Div", setting)) + 8) * setting.u + 4 * setting.u_in
-    return [np.where(open_, np.inf, relative * size)]
+    return [np.where(open_, np.inf, np.where(size == 0, 0.0, relative * size + np.where(np.isfinite(lost), lost, 0.0)))]
 
 
 def _batch_training(node: Node, x: Array, setting: Setting) -> list[Array]:

@@ -76,7 +76,7 @@ CAUSES: dict[str, str] = {
     "subnormals-flushed": "subnormal numbers are replaced by zero",
     "nan-lost": "NaN is replaced by a number",
     "nan-made": "a number is replaced by NaN",
-    "infinity-clamped": "infinity is replaced by the largest finite number",
+    "infinity-clamped": "infinity is replaced by a finite number, the largest one or 0",
     "infinity-made": "a finite number is replaced by infinity",
     "zero-sign-lost": "the sign of zero is lost",
     # The whole tensor

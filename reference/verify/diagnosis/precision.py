@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
 from reference import dtypes, magnitudes
 from reference.dtypes import FLOATS
-from reference.node import Array
+from reference.node import Array, Node
 from reference.verify import statistics
 from reference.verify.arithmetic import RUNGS
 from reference.verify.diagnosis import accumulators
@@ -115,13 +115,26 @@ def _inputs(question: Question) -> Iterator[Hypothesis]:
                 inputs = [rounded(x, name) if i in chosen and x is not None else x for i, x in enumerate(node.inputs)]
                 if not any(np.any(a != b) for a, b in zip(inputs, node.inputs, strict=True) if a is not b and a is not None):
                     continue
-                text = f"the reference computed on {which} {how} to {name}"
+                either = name == "float16" and dtype == "float32" and _same_in_tf32(node, inputs, chosen, rounded)
+                formats = f"{name} or tf32 (the same on this data)" if either else name
+                text = f"the reference computed on {which} {how} to {formats}"
                 yield from question.of_inputs(CAUSES[name], text, inputs)
     if dtype == "float64" and not question.setting.arithmetic.faithful:
         single = dataclasses.replace(question, setting=dataclasses.replace(question.setting, arithmetic=RUNGS["fp32"]))
         reals = _reals(question)
         inputs = [dtypes.round_to(x, "float32") if i in reals and x is not None else x for i, x in enumerate(node.inputs)]
         yield from single.of_inputs("float64-as-float32", "the reference computed in float32", inputs)
+
+
+def _same_in_tf32(
+    node: Node, inputs: Sequence[Array | None], chosen: Sequence[int], rounded: Callable[[Array, str], Array]
+) -> bool:
+    """Whether tf32, whose numbers have as many bits and more range, would make the same of the chosen inputs."""
+    return all(
+        np.array_equal(x, rounded(given, "tf32"), equal_nan=True)
+        for i, (x, given) in enumerate(zip(inputs, node.inputs, strict=True))
+        if i in chosen and x is not None and given is not None
+    )
 
 
 def _results(question: Question) -> Iterator[Hypothesis]:

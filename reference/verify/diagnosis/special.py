@@ -31,6 +31,10 @@ def hypotheses(question: Question) -> Iterator[Hypothesis]:
         yield from _zero_signs(question, got, stored)
 
 
+ON_THE_WAY = 4
+"""Results up to so many times the smallest normal number come of subnormal ones: asin(x) as 2·atan(x/2…)."""
+
+
 def _replaced(question: Question, mask: Array, number: Array | float) -> tuple[Array, Array]:
     """(the exact result with `number` where `mask` is set, a bound of 0 there)."""
     bound = np.broadcast_to(np.asarray(question.expected.bound, np.float64), mask.shape)
@@ -44,12 +48,15 @@ def _share(mask: Array, candidates: Array) -> str:
 
 
 def _flushed(question: Question, got: Array, reference: Array) -> Iterator[Hypothesis]:
-    """Subnormal results, all or some; subnormal operands of all inputs or of one; both."""
+    """Subnormal results, all or some, also those that a product with a fraction makes subnormal on the way; subnormal operands
+    of all inputs or of one; both."""
     cause, form = "subnormals-flushed", dtypes.FLOATS[question.expected.dtype]
-    small = (np.abs(reference) < form.smallest_normal) & (reference != 0)
-    lost = small & (got == 0)
-    if lost.any():
-        text = f"the reference with 0 in place of subnormal results{_share(lost, small)}"
+    for factor, what in ((1, "subnormal results"), (ON_THE_WAY, f"results below {ON_THE_WAY * form.smallest_normal:.3g}")):
+        small = (np.abs(reference) < factor * form.smallest_normal) & (reference != 0)
+        lost = small & (got == 0)
+        if not lost.any():
+            continue
+        text = f"the reference with 0 in place of {what}{_share(lost, small)}"
         for zero in (np.copysign(0.0, reference), np.zeros(())):
             yield from question.of_value(cause, text, *_replaced(question, lost, zero))
     node = question.node
@@ -116,10 +123,17 @@ def _broadcasts(x: Array, shape: tuple[int, ...]) -> bool:
 
 
 def _infinity_clamped(question: Question, got: Array, stored: Array) -> Iterator[Hypothesis]:
-    """The largest finite number of the output's type or of a narrower one in place of infinity, or of infinite inputs."""
+    """The largest finite number of the output's type or of a narrower one in place of infinity, or of infinite inputs; 0 in
+    place of infinity, of both signs or of one: cuDNN 9.19 stores float16 −inf as 0."""
     cause, infinite = "infinity-clamped", np.isinf(stored)
     lost = infinite & np.isfinite(got)
     limits = dict.fromkeys([question.expected.dtype, "float16", "bfloat16", "float32"])
+    zeroed = lost & (got == 0)
+    if zeroed.any():
+        for sign, which in ((-1, "−inf"), (1, "inf"), (0, "infinity")):
+            of = infinite & ((stored < 0) == (sign < 0)) if sign else infinite
+            text = f"the reference with 0 in place of {which}{_share(zeroed & of, of)}"
+            yield from question.of_value(cause, text, *_replaced(question, zeroed & of, 0.0))
     own = dtypes.FLOATS[question.expected.dtype].largest
     for name in [n for n in limits if dtypes.FLOATS[n].largest <= own]:
         largest = dtypes.FLOATS[name].largest
