@@ -73,7 +73,7 @@ def verify(
     if any(isinstance(result, list) for result in node.results):
         return [_of_sequence(node, v.name, outputs) for v in model.graph.output]
     outputs = {name: np.asarray(value) for name, value in outputs.items()}  # a subclass may compare otherwise
-    node, outputs = ordering.in_order(node, outputs)
+    asked, (node, outputs) = node, ordering.in_order(node, outputs)
     expected = {e.name: e for e in expectations(node, setting)}
     verdicts = []
     for name in [v.name for v in model.graph.output]:
@@ -89,6 +89,8 @@ def verify(
                 question = Question(node, index, outputs[name], expected[name], setting, *about)
                 verdict = dataclasses.replace(verdict, diagnosis=tuple(diagnose(question)))
             verdict = _with_fitting_rung(verdict, node, outputs[name], setting)
+            if node is not asked:
+                verdict = dataclasses.replace(verdict, message=f"{verdict.message}; counted in the order of the sorted result")
         verdicts.append(verdict)
     return verdicts
 

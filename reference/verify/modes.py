@@ -313,8 +313,8 @@ MOVES_UNLESS = {"Resize": "mode", "ScatterElements": "reduction", "ScatterND": "
 
 
 def moves(node: Node) -> bool:
-    """Whether the node moves data as it is: the sign of zero must stay, and subnormal numbers too. Elsewhere neither is
-    judged."""
+    """Whether the node moves data as it is: the sign of zero must stay, and subnormal numbers too. Elsewhere the sign is not
+    judged, and subnormal operands may count as zero."""
     by = MOVES_UNLESS.get(node.operator)
     return node.operator in SIGNED_ZERO or (by is not None and node.attribute(by, "none") in ("nearest", "none"))
 

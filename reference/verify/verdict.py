@@ -129,7 +129,7 @@ def _worst(expected: Expected, got: Array, judged: Elements) -> str:
 
 
 def _shown(value: object) -> str:
-    """A number as it is, a string in quotes, at most a line of it."""
+    """A number as it is, a string in quotes and shortened."""
     return reprlib.repr(value) if isinstance(value, str | bytes) else str(value)
 
 

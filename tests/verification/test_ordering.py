@@ -35,6 +35,13 @@ def test_a_value_that_is_not_among_the_largest():
     assert verdicts([[7, 5, 2], [6, 4, 3]], 3)[0] == "mismatch"
 
 
+def test_the_message_says_which_order_positions_are_counted_in():
+    made, feeds = model("TopK", [X, np.array([3])], ("float32", "int64"), 11, sorted=0)
+    indices = np.array([[4, 5, 2], [3, 6, 4]])
+    found = verify(made, feeds, {"y0": np.take_along_axis(X, indices, 1), "y1": indices})[0]
+    assert "worst at [0, 1]: got 5.0, expected 6.0 exactly; counted in the order of the sorted result" in found.message
+
+
 def test_an_index_twice():
     assert verdicts([[7, 5, 4], [4, 4, 3]], 3) == ["pass", "mismatch"]
 
