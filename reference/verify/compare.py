@@ -19,7 +19,7 @@ class Expected:
     """What one output must be.
 
     value: exact, float64 for reals. bound: half-width of the interval around it that a stored result must lie in; 0 asks for
-    the rounded value itself. flushes: to the unit subnormal numbers are zero, so that one may stand for another.
+    the rounded value itself. flushes: subnormal results may be zero.
     signed_zero: −0 and +0 differ. open: where ONNX leaves the result open; so is every
     element whose bound is infinite, as where an intermediate result may overflow. Where the bound is NaN, none can decide.
     interval: (lowest, highest) integer allowed.
@@ -93,7 +93,7 @@ def _reals(expected: Expected, bound: Array, y: NDArray[np.float64]) -> tuple[Ar
         error = np.where(np.isnan(error), np.inf, error)
         right = same | (np.isfinite(reference) & np.isfinite(y) & (error <= bound))
         if expected.flushes:
-            right |= (np.abs(reference) < form.smallest_normal) & (np.abs(y) < form.smallest_normal)
+            right |= (np.abs(reference) < form.smallest_normal) & (np.abs(y) <= np.minimum(bound, form.smallest_normal))
         edge = form.largest + 0.5 * dtypes.quantum(np.asarray(form.largest), expected.dtype)
         if not expected.clamps:
             right |= np.isinf(y) & (np.sign(y) == np.sign(reference)) & (np.abs(reference) + bound > edge)

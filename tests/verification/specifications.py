@@ -225,6 +225,22 @@ def _batch_norm() -> Specification:
     return Specification(lambda k: (Data((3, 13, 7, 11)), *per_channel), 0, {"epsilon": 1e-2})
 
 
+def _chosen(shape: tuple[int, ...], below: int, *, distinct: bool = False) -> Array:
+    """Indices from 0 to below − 1, the same in every sample; no two alike along axis 0 where they are `distinct`."""
+    rng = np.random.default_rng(below)
+    if distinct:
+        return np.asarray(np.argsort(rng.random((below, *shape[1:])), axis=0)[: shape[0]], np.int64)
+    return rng.integers(0, below, shape)
+
+
+def _recurrent(gates: int) -> Specification:
+    """RNN, GRU, LSTM of 6 steps, 5 sequences and 17 hidden units, with all outputs but LSTM's last cell."""
+    inputs = (
+        Data((6, 5, 13)), Data((1, gates * 17, 13)), Data((1, gates * 17, 17)), Data((1, 2 * gates * 17)),
+    )  # fmt: skip
+    return Specification(lambda k: inputs, 0, {"hidden_size": 17}, (None, None), gain=0.5)
+
+
 SPECIFICATIONS: dict[str, dict[str, Specification]] = {
     "Add": _binary(),
     "ArgMax": {n: dataclasses.replace(s, outputs=("int64",)) for n, s in _along(keepdims=0).items()},
@@ -241,6 +257,7 @@ SPECIFICATIONS: dict[str, dict[str, Specification]] = {
         "from_int8": _fixed(Data((5, 17, 19), "int8"), outputs=("float32",), to=TensorProto.FLOAT),
         "from_int4": _fixed(Data((5, 17, 19), "int4"), outputs=("float32",), to=TensorProto.FLOAT),
     },
+    "Clip": {"plain": _fixed(Data((5, 17, 19)), Positive((), 0.1, 0.2), Positive((), 0.9, 1.0))},
     "Concat": {
         "middle": _fixed(Data((5, 7, 17)), Data((5, 5, 17)), Data((5, 6, 17)), axis=1),
         "negative": _fixed(Data((5, 7, 17)), Data((5, 5, 17)), axis=-2),
@@ -256,6 +273,12 @@ SPECIFICATIONS: dict[str, dict[str, Specification]] = {
         "dilations": _conv((2, 17, 20), dilations=[2, 3]),
         "groups": _conv((2, 13, 11), 6, group=3),
         "pointwise": _conv((2, 13, 11), kernel=(1, 1)),
+    },
+    "ConvInteger": {
+        "plain": _fixed(
+            Data((2, 5, 13, 11), "uint8"), Data((7, 5, 3, 3), "int8"), np.array(119, np.uint8),
+            kernel_shape=[3, 3], outputs=("int32",),
+        ),
     },
     "ConvTranspose": {
         "plain": _transposed(),
@@ -280,15 +303,35 @@ SPECIFICATIONS: dict[str, dict[str, Specification]] = {
         "uint4": _fixed(Data((3, 7, 11, 13), "uint4"), np.array(0.0437, np.float32), outputs=("float32",)),
     },
     "Div": _binary(Positive),
+    "DynamicQuantizeLinear": {"plain": _fixed(Data((5, 17, 19), "float32"), outputs=("uint8", "float32", "uint8"))},
+    "Einsum": {
+        "plain": Specification(
+            lambda k: (Data((7, 13, k)), Data((7, k, 11))), 64, {"equation": "bij,bjk->bik"}, factors=2
+        ),
+    },
     "Elu": _element(alpha={"alpha": 1.7}),
+    "Erf": _element(),
     "Exp": _element(),
+    "Expand": {"plain": _fixed(Data((5, 1, 13)), _integers(5, 9, 13))},
+    "GRU": {"plain": _recurrent(3)},
     "Gather": {
         "middle": _fixed(Data((11, 13, 17)), _integers(5, 2, 12, 0, 7, 2, 9), axis=1),
         "negative": _fixed(Data((11, 13, 17)), _integers(5, -2, 12, 0, -7, 2, 9), axis=-2),
         "square": _fixed(Data((13, 13, 9)), _integers(5, 2, 12, 0, 7, 2, 9, 1, 3, 4, 6, 8, 11), axis=1),
     },
+    "GatherElements": {"plain": _fixed(Data((11, 13, 17)), _chosen((7, 13, 17), 11), axis=0)},
+    "GatherND": {"plain": _fixed(Data((11, 13, 17)), _chosen((31, 2), 11))},
     "Gelu": _element(plain={}, tanh={"approximate": "tanh"}),
     "Gemm": _gemm(),
+    "GlobalAveragePool": {"plain": _fixed(Data((7, 73, 5, 6)))},
+    "GlobalMaxPool": {"plain": _fixed(Data((7, 73, 5, 6)))},
+    "GridSample": {"plain": _fixed(Data((2, 3, 11, 13)), Positive((2, 17, 19, 2), -0.95, 0.95))},
+    "GroupNormalization": {"plain": _fixed(Data((3, 12, 7, 5)), Positive((12,)), Data((12,)), num_groups=3)},
+    "HardSigmoid": _element(alpha={"alpha": 0.3, "beta": 0.4}),
+    "HardSwish": _element(3.0),
+    "InstanceNormalization": {"plain": _fixed(Data((3, 7, 11, 13)), Positive((7,)), Data((7,)))},
+    "LRN": {"plain": _fixed(Data((2, 11, 7, 5)), size=5, alpha=0.3, beta=0.6, bias=1.5)},
+    "LSTM": {"plain": _recurrent(4)},
     "LayerNormalization": {
         "plain": _layer(),
         "bare": _layer(bias=False),
@@ -296,7 +339,11 @@ SPECIFICATIONS: dict[str, dict[str, Specification]] = {
         "epsilon": _layer(gain=2.0**-8, epsilon=3e-4),
     },
     "LeakyRelu": _element(alpha={"alpha": 0.3}),
+    "Less": {name: dataclasses.replace(x, outputs=("bool",)) for name, x in _binary().items()},
+    "Log": {"plain": _fixed(Positive((5, 17, 19), 0.1, 4.0))},
     "LogSoftmax": _along(),
+    "LpNormalization": {"plain": _fixed(Data((7, 13, 17)), axis=1)},
+    "LpPool": {"plain": _pool((2, 7, 19, 13)), "pads": _pool((2, 7, 19, 13), (3, 3), pads=[2, 0, 1, 1])},
     "MatMul": _matrix(
         plain=lambda k: (Data((37, k)), Data((k, 31))),
         batched=lambda k: (Data((3, 13, k)), Data((3, k, 29))),
@@ -304,9 +351,11 @@ SPECIFICATIONS: dict[str, dict[str, Specification]] = {
         large=lambda k: (Data((97, k)), Data((k, 89))),
     ),
     "MatMulInteger": {"plain": _fixed(Data((37, 64), "uint8"), Data((64, 31), "int8"), outputs=("int32",))},
+    "Max": _binary(),
     "MaxPool": _pools(),
     "Mul": _binary(),
     "Neg": _element(),
+    "PRelu": {"plain": _fixed(Data((3, 7, 11, 13)), Data((7, 1, 1)))},
     "Pad": {
         "constant": _fixed(Data((3, 7, 11, 13)), _integers(0, 1, 2, 3, 0, 2, 1, 4), Positive((), 1.5, 1.75)),
         "reflect": _fixed(Data((3, 7, 11, 13)), _integers(0, 0, 2, 3, 0, 0, 1, 4), mode="reflect"),
@@ -327,6 +376,11 @@ SPECIFICATIONS: dict[str, dict[str, Specification]] = {
         "unit": _fixed(Data((5, 17, 19), "float32"), np.array(1.0, np.float32), np.array(-3, np.int8), outputs=("int8",)),
     },
     "RMSNormalization": {"plain": _layer(bias=False), "epsilon": _layer(bias=False, gain=2.0**-8, epsilon=3e-4)},
+    "RNN": {"plain": _recurrent(1)},
+    "Reciprocal": {"plain": _fixed(Positive((5, 17, 19), 0.1, 4.0))},
+    "ReduceL2": _reduction(2),
+    "ReduceLogSumExp": _reduction(),
+    "ReduceMax": _reduction(),
     "ReduceMean": _reduction(),
     "ReduceSum": _reduction(),
     "ReduceSumSquare": _reduction(2),
@@ -346,20 +400,35 @@ SPECIFICATIONS: dict[str, dict[str, Specification]] = {
             mode="nearest", coordinate_transformation_mode="asymmetric", nearest_mode="round_prefer_ceil",
         ),
     },
+    "RotaryEmbedding": {
+        "plain": _fixed(Data((2, 3, 17, 16)), Data((31, 8)), Data((31, 8)), _chosen((2, 17), 31)),
+        "interleaved": _fixed(Data((2, 3, 17, 16)), Data((31, 8)), Data((31, 8)), _chosen((2, 17), 31), interleaved=1),
+    },
     "Round": _element(),
+    "ScatterElements": {
+        "plain": _fixed(Data((11, 13, 17)), _chosen((5, 13, 17), 11, distinct=True), Data((5, 13, 17)), axis=0),
+        "add": _fixed(Data((11, 13, 17)), _chosen((5, 13, 17), 11), Data((5, 13, 17)), axis=0, reduction="add"),
+    },
+    "ScatterND": {"plain": _fixed(Data((11, 13, 17)), _chosen((7, 1), 11, distinct=True), Data((7, 13, 17)))},
+    "Selu": _element(),
     "Sigmoid": _element(3.0),
+    "Sin": _element(3.0),
     "Slice": {
         "plain": _fixed(Data((17, 19, 23)), _integers(2, 3), _integers(15, -2), _integers(0, 2), _integers(1, 2)),
         "backwards": _fixed(Data((17, 19, 23)), _integers(15, 3), _integers(2, 18), _integers(0, 1), _integers(-1, 1)),
     },
     "Softmax": _along(),
+    "Softplus": _element(3.0),
+    "SpaceToDepth": {"plain": _fixed(Data((2, 3, 14, 22)), blocksize=2)},
     "Split": {
         "equal": _fixed(Data((13, 9, 17)), axis=1, num_outputs=3, outputs=(None,) * 3),
         "negative": _fixed(Data((13, 9, 17)), axis=-2, num_outputs=3, outputs=(None,) * 3),
         "uneven": _fixed(Data((13, 9, 17)), _integers(2, 4, 3), axis=1, outputs=(None,) * 3),
     },
+    "Sqrt": {"plain": _fixed(Positive((5, 17, 19), 0.1, 4.0))},
     "Sub": _binary(),
     "Tanh": _element(),
+    "Tile": {"plain": _fixed(Data((5, 7, 11)), _integers(2, 1, 3))},
     "TopK": {
         "middle": _fixed(Data((13, 17, 19)), _integers(5), axis=1, outputs=(None, "int64")),
         "smallest": _fixed(Data((13, 17, 19)), _integers(5), axis=1, largest=0, outputs=(None, "int64")),
@@ -370,5 +439,7 @@ SPECIFICATIONS: dict[str, dict[str, Specification]] = {
         "matrix": _fixed(Data((37, 41)), perm=[1, 0]),
         "spatial": _fixed(Data((3, 5, 11, 13)), perm=[0, 1, 3, 2]),
     },
+    "Trilu": {"plain": _fixed(Data((5, 17, 19))), "lower": _fixed(Data((5, 17, 19)), _integers(2)[0], upper=0)},
+    "Where": {"plain": _fixed(_chosen((5, 17, 19), 2).astype(bool), Data((5, 17, 19)), Data((17, 1)))},
 }  # fmt: skip
 """Operator → variant → what its model looks like."""

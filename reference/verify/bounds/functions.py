@@ -49,7 +49,11 @@ def ulp_real(node: Node, setting: Setting) -> list[Array]:
     if node.operator == "Range":
         error = error + progression(node, setting)
     if node.operator in ("LeakyRelu", "PRelu"):
-        error = np.where(node.real(0) >= 0, 0.0, error)  # x itself
+        x = node.real(0)
+        error = np.where(x >= 0, 0.0, error)  # x itself
+        if setting.arithmetic.flushes:  # a unit to which x is zero may take its sign for the other
+            small = np.abs(x) < FLOATS[compute].smallest_normal
+            error = np.where(small, np.maximum(error, np.abs(x) + np.abs(y)), error)
     if setting.u_in:
         error = error + conversion(node, setting)
     return [error]

@@ -11,9 +11,12 @@ from reference.node import Array, Node
 from tests.verification.faults.kind import Fault, again, data, in_buffer, on, typed, with_first
 
 Random = np.random.Generator
-ALONG = ("ArgMax", "Concat", "DequantizeLinear", "Gather", "LogSoftmax", "QuantizeLinear", "Softmax", "Split", "TopK")
-REDUCTIONS = ("ReduceMean", "ReduceSum", "ReduceSumSquare")
-WINDOWED = ("AveragePool", "Conv", "MaxPool")
+ALONG = (
+    "ArgMax", "Concat", "DequantizeLinear", "Gather", "LogSoftmax", "LpNormalization", "QuantizeLinear", "Softmax", "Split",
+    "TopK",
+)  # fmt: skip
+REDUCTIONS = ("ReduceL2", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceSum", "ReduceSumSquare")
+WINDOWED = ("AveragePool", "Conv", "LpPool", "MaxPool")
 POOLS = ("AveragePool", "MaxPool")
 
 
@@ -285,16 +288,21 @@ FAULTS: tuple[Fault, ...] = (
         for way in ("interleaved", "first", "filters interleaved")
     ),
     *map(_coordinates, ("half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel")),
-    _default("alpha", "Elu", "Gemm", "LeakyRelu"),
+    _default("alpha", "Elu", "Gemm", "HardSigmoid", "LRN", "LeakyRelu"),
+    _default("beta", "HardSigmoid", "LRN"),
+    _default("bias", "LRN"),
     _default("approximate", "Gelu"),
     _default("epsilon", "LayerNormalization", "RMSNormalization", "BatchNormalization"),
     _default("exclusive", "CumSum"),
     _default("is_causal", "Attention"),
+    _default("interleaved", "RotaryEmbedding"),
     _default("largest", "TopK"),
     _default("mode", "DepthToSpace", "Resize"),
     _default("mode", "Pad", others=("pads-value",)),  # the default pads with a constant
     _default("nearest_mode", "Resize", others=("coordinates",)),  # it is part of the rule
+    _default("reduction", "ScatterElements"),
     _default("scale", "Attention"),
+    _default("upper", "Trilu"),
     _default("perm", "Transpose", others=("axes-permuted",)),
     _value("LeakyRelu", "alpha", 0.25),
     _value("Elu", "alpha", 1.6),

@@ -16,15 +16,25 @@ from tests.verification.correct.windows import columns
 from tests.verification.faults.kind import Fault, again, data, on, right, typed, with_first
 
 Random = np.random.Generator
-BIAS = {"BatchNormalization": 2, "Conv": 2, "ConvTranspose": 2, "Gemm": 2, "LayerNormalization": 2, "QLinearConv": 8}
+BIAS = {
+    "BatchNormalization": 2, "Conv": 2, "ConvTranspose": 2, "GRU": 3, "Gemm": 2, "GroupNormalization": 2,
+    "InstanceNormalization": 2, "LSTM": 3, "LayerNormalization": 2, "QLinearConv": 8, "RNN": 3,
+}  # fmt: skip
 MANY = (
-    "Add", "AveragePool", "Cast", "Concat", "Conv", "ConvTranspose", "Gather", "Gemm", "LayerNormalization", "MatMul",
-    "MaxPool", "Pad", "QLinearConv", "QuantizeLinear", "ReduceSum", "Resize", "Softmax", "Tanh", "Transpose",
+    "Add", "AveragePool", "Cast", "Clip", "Concat", "Conv", "ConvInteger", "ConvTranspose", "DynamicQuantizeLinear", "Einsum",
+    "Erf", "Expand", "GRU", "Gather", "GatherElements", "GatherND", "Gemm", "GlobalAveragePool", "GlobalMaxPool", "GridSample",
+    "GroupNormalization", "HardSigmoid", "HardSwish", "InstanceNormalization", "LRN", "LSTM", "LayerNormalization", "Log",
+    "LpNormalization", "LpPool", "MatMul", "Max", "MaxPool", "PRelu", "Pad", "QLinearConv", "QuantizeLinear", "RNN",
+    "Reciprocal", "ReduceL2", "ReduceLogSumExp", "ReduceMax", "ReduceSum", "Resize", "RotaryEmbedding", "ScatterElements",
+    "ScatterND", "Selu", "Sin", "Softmax", "Softplus", "SpaceToDepth", "Sqrt", "Tanh", "Tile", "Transpose", "Trilu", "Where",
 )  # fmt: skip
-CHANNELS = ("Add", "AveragePool", "BatchNormalization", "Conv", "ConvTranspose", "MaxPool", "QLinearConv", "Resize")
+CHANNELS = (
+    "Add", "AveragePool", "BatchNormalization", "Conv", "ConvTranspose", "GridSample", "GroupNormalization",
+    "InstanceNormalization", "LRN", "LpPool", "MaxPool", "PRelu", "QLinearConv", "Resize",
+)  # fmt: skip
 BATCHES = (*CHANNELS, "Attention", "MatMul")
-REDUCTIONS = ("ReduceMean", "ReduceSum", "ReduceSumSquare")
-LINEAR = ("Conv", "ConvTranspose", "Gemm", "MatMul", "ReduceMean", "ReduceSum")
+REDUCTIONS = ("ReduceL2", "ReduceMean", "ReduceSum", "ReduceSumSquare")
+LINEAR = ("Conv", "ConvTranspose", "Einsum", "Gemm", "MatMul", "ReduceMean", "ReduceSum")
 
 
 def _without_bias(node: Node, rng: Random) -> list[Array]:
@@ -42,6 +52,7 @@ def _scaled_term(node: Node, which: int, factor: float) -> list[Array]:
         "Conv": (1, (slice(None), which, which, which)),
         "ConvTranspose": (1, (which, slice(None), which, which)),
         "Gemm": (0, (which, slice(None)) if node.attribute("transA", 0) else (slice(None), which)),
+        "Einsum": (0, (..., which)),
         "MatMul": (0, (..., which)),
     }[node.operator]
     operand = data(node, index).copy()
@@ -172,9 +183,9 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "bias dropped", ("bias-dropped",), "tier 1", on(*BIAS, when=lambda n: n.given(BIAS[n.operator])), _without_bias
     ),
-    Fault("last term dropped", ("term-dropped",), "tier 1", on(*LINEAR, "ReduceSumSquare"),
+    Fault("last term dropped", ("term-dropped",), "tier 1", on(*LINEAR, "ReduceL2", "ReduceSumSquare"),
           lambda node, rng: _scaled_term(node, -1, 0.0)),
-    Fault("first term dropped", ("term-dropped",), "tier 1", on(*LINEAR, "ReduceSumSquare"),
+    Fault("first term dropped", ("term-dropped",), "tier 1", on(*LINEAR, "ReduceL2", "ReduceSumSquare"),
           lambda node, rng: _scaled_term(node, 0, 0.0)),
     Fault("last term of windows dropped", ("term-dropped",), "tier 1", on("AveragePool"), _window_without_last),
     Fault("last term of the denominator dropped", ("term-dropped",), "tier 1", on("Softmax"), _denominator_without_last),
@@ -204,8 +215,8 @@ FAULTS: tuple[Fault, ...] = (
     _part("later batches repeat the first", "later-batches", _longer(0), BATCHES,
           functools.partial(_first_only, axis=0, repeated=True)),
     Fault("one element an ulp beyond its bound", ("wild-element",), "tier 1",
-          on(*(o for o in MANY if o not in ("QLinearConv", "QuantizeLinear"))), _beyond_bound),
-    Fault("one element far away", ("wild-element",), "tier 1", on(*MANY, "ArgMax", "Attention"), _wild),
+          on(*(o for o in MANY if o not in ("DynamicQuantizeLinear", "QLinearConv", "QuantizeLinear"))), _beyond_bound),
+    Fault("one element far away", ("wild-element",), "tier 1", on(*MANY, "ArgMax", "Attention", "Less"), _wild),
     Fault("output of the run before", ("stale",), "tier 1", on(*MANY), _stale),
     Fault("output of zeros", ("uninitialised",), "tier 1", on(*MANY), functools.partial(_bytes, pattern=0)),
     Fault("output of one byte", ("uninitialised",), "tier 1", on(*MANY), functools.partial(_bytes, pattern=0xCD)),

@@ -11,10 +11,20 @@ from reference.node import Array, Node
 from tests.verification.faults.kind import Fault, again, data, on, right, with_first
 
 Random = np.random.Generator
-SPATIAL = ("AveragePool", "BatchNormalization", "Conv", "ConvTranspose", "DepthToSpace", "MaxPool", "QLinearConv", "Resize")
+SPATIAL = (
+    "AveragePool", "BatchNormalization", "Conv", "ConvInteger", "ConvTranspose", "DepthToSpace", "GridSample",
+    "GroupNormalization", "InstanceNormalization", "LRN", "LpPool", "MaxPool", "PRelu", "QLinearConv", "Resize", "SpaceToDepth",
+)  # fmt: skip
 WINDOWED = ("AveragePool", "Conv", "ConvTranspose", "MaxPool", "QLinearConv")
-ROWS = ("Add", "Concat", "Conv", "MatMul", "MaxPool", "Mul", "Pad", "Relu", "Resize", "Softmax", "Transpose")
-MANY = (*ROWS, "AveragePool", "Gather", "LayerNormalization", "ReduceSum", "Slice", "Sub", "Tanh")
+ROWS = (
+    "Add", "Clip", "Concat", "Conv", "Einsum", "Erf", "GatherElements", "GridSample", "GroupNormalization", "HardSwish",
+    "InstanceNormalization", "LRN", "Less", "LpNormalization", "LpPool", "MatMul", "Max", "MaxPool", "Mul", "PRelu", "Pad",
+    "Relu", "Resize", "RotaryEmbedding", "ScatterElements", "Sin", "Softmax", "SpaceToDepth", "Tile", "Transpose", "Trilu",
+)  # fmt: skip
+MANY = (
+    *ROWS, "AveragePool", "Expand", "GRU", "Gather", "LSTM", "LayerNormalization", "Log", "RNN", "ReduceL2", "ReduceMax",
+    "ReduceSum", "ScatterND", "Slice", "Sqrt", "Sub", "Tanh", "Where",
+)  # fmt: skip
 
 
 def _rank(node: Node) -> int:
@@ -200,7 +210,7 @@ FAULTS: tuple[Fault, ...] = (
     _weights("weights read as HWIO", "HWIO"),
     _weights("weights read as IOHW", "IOHW"),
     Fault("weights read transposed", ("weights-transposed",), "tier 1", on("Gemm", "MatMul"), read(transposed_buffer, 1)),
-    Fault("operands swapped", ("operands-swapped",), "tier 1", on("Sub", "Div", "Pow"), _operands_swapped),
+    Fault("operands swapped", ("operands-swapped",), "tier 1", on("Sub", "Div", "Less", "Pow"), _operands_swapped),
     Fault("matrices swapped", ("operands-swapped",), "tier 1", on("MatMul", when=_square_matrices), _operands_swapped),
     Fault(
         "operand along the other axis",
@@ -231,6 +241,12 @@ FAULTS: tuple[Fault, ...] = (
     Fault("data between input rows skipped", ("row-pitch",), "tier 1", on(*ROWS), read(data_skipped)),
     Fault("padding of output rows taken for data", ("row-pitch",), "tier 1", on(*ROWS), written(padding_taken_for_data)),
     Fault("data between output rows skipped", ("row-pitch",), "tier 1", on(*ROWS), written(data_skipped)),
-    Fault("outputs swapped", ("outputs-swapped",), "tier 1", on("Split", "LayerNormalization", when=_alike), _outputs_swapped),
+    Fault(
+        "outputs swapped",
+        ("outputs-swapped",),
+        "tier 1",
+        on("GRU", "LSTM", "RNN", "Split", "LayerNormalization", when=_alike),
+        _outputs_swapped,
+    ),
 )
 """Right values, wrong places."""

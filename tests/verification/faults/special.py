@@ -13,12 +13,15 @@ from tests.verification.faults.kind import Fault, data, on, right, typed, with_f
 
 Random = np.random.Generator
 REALS = (
-    "Add", "AveragePool", "Concat", "Conv", "Exp", "Gather", "MatMul", "MaxPool", "Mul", "Neg", "Relu", "Sub", "Tanh",
-    "Transpose",
+    "Add", "AveragePool", "Concat", "Conv", "Einsum", "Erf", "Exp", "Expand", "Gather", "GatherElements", "MatMul", "MaxPool",
+    "Mul", "Neg", "PRelu", "Relu", "ScatterElements", "Sin", "Softplus", "Sub", "Tanh", "Tile", "Transpose", "Where",
 )  # fmt: skip
 KEEPING_NAN = tuple(operator for operator in REALS if operator not in ("MaxPool", "Relu"))  # ONNX leaves those open
-SIGNED = ("Concat", "Gather", "Neg", "Reshape", "Slice", "Split", "Transpose")
-MOVED = ("Concat", "Gather", "Neg", "Reshape", "Slice", "Transpose")
+SIGNED = (
+    "Concat", "Expand", "Gather", "GatherElements", "Neg", "Reshape", "ScatterND", "Slice", "Split", "Tile", "Transpose",
+    "Trilu", "Where",
+)  # fmt: skip
+MOVED = tuple(operator for operator in SIGNED if operator != "Split")
 
 
 def _holds(condition: Callable[[Array, Node], Array]) -> Callable[[Node], bool]:
