@@ -22,7 +22,7 @@ class Expected:
     the rounded value itself. flushes: subnormal results may be zero.
     signed_zero: −0 and +0 differ. open: where ONNX leaves the result open; so is every
     element whose bound is infinite, as where an intermediate result may overflow. Where the bound is NaN, none can decide.
-    interval: (lowest, highest) integer allowed.
+    interval: (lowest, highest) integer allowed. reaches: where inf is right too, and where −inf is: a partial sum may overflow.
     """
 
     name: str
@@ -34,6 +34,7 @@ class Expected:
     open: Array | None = None
     interval: tuple[Array, Array] | None = None
     spread: Spread | None = None
+    reaches: tuple[Array, Array] | None = None
     saturates: bool = False
     clamps: bool = False
 
@@ -97,6 +98,8 @@ def _reals(expected: Expected, bound: Array, y: NDArray[np.float64]) -> tuple[Ar
         edge = form.largest + 0.5 * dtypes.quantum(np.asarray(form.largest), expected.dtype)
         if not expected.clamps:
             right |= np.isinf(y) & (np.sign(y) == np.sign(reference)) & (np.abs(reference) + bound > edge)
+        if expected.reaches is not None:
+            right |= (expected.reaches[0] & (y == np.inf)) | (expected.reaches[1] & (y == -np.inf))
         if expected.signed_zero:
             right &= (y != 0) | (np.signbit(y) == np.signbit(stored))
         if expected.saturates:

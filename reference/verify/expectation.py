@@ -7,6 +7,7 @@ import numpy as np
 from reference import dtypes, marks
 from reference.node import Array, Node
 from reference.verify import control, integers, modes, statistics
+from reference.verify.bounds import accumulation
 from reference.verify.compare import Expected
 from reference.verify.setting import Setting
 
@@ -72,6 +73,7 @@ def _real(node: Node, setting: Setting, i: int, error: Array, undecided: Array |
         signed_zero=modes.moves(node),
         open=undecided,
         spread=statistics.spread(node, setting) if i == 0 and setting.random else None,
+        reaches=accumulation.reaches(node, setting) if i == 0 and node.operator in modes.BOUNDS else None,
         saturates=setting.arithmetic.saturates or setting.arithmetic.faithful,
         clamps=node.operator == "QuantizeLinear" and bool(node.attribute("saturate", 1)),
     )

@@ -8,6 +8,7 @@ terms K, one more for a bias, three more for a mean's division (Higham, Accuracy
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -47,12 +48,23 @@ def _grid(inputs: tuple[Array | None, ...], factors: int = 2) -> float:
     return min([product, *(_spacing(x) for x in inputs[factors:])])
 
 
-def _bound(magnitude: Array, roundings: Array | float, setting: Setting, factors: int = 2, *, grid: float = 0.0) -> Array:
-    """E of one linear operator; `factors` is how many converted inputs each product has.
+def _bound(
+    magnitude: Array,
+    roundings: Array | float,
+    setting: Setting,
+    factors: int = 2,
+    *,
+    grid: float = 0.0,
+    total: Array | None = None,
+    inner: float = 1.0,
+) -> Array:
+    """E of one linear operator; `factors` is how many converted inputs each product has, `inner` how much larger than the
+    result its partial sums may be.
 
     Where all products are multiples of `grid`, so is every partial sum: no error at all while Σ|products| fits the significand
-    (EXACT_LATTICE). NaN where no bound exists (d·u ≥ 1). Infinite where a partial sum may overflow: then the order of
-    summation, which ONNX leaves open, decides between infinity, NaN and a number.
+    (EXACT_LATTICE). NaN where no bound exists (d·u ≥ 1). Infinite where partial sums may overflow: then the order of
+    summation, which ONNX leaves open, decides between infinity, NaN and a number. With the exact sums, `total`, only where
+    they may overflow to both sides: `reaches` says where one infinity is right too.
     """
     gamma = _relative(roundings, setting)
     converted = (1 + setting.u_in) ** factors - 1
@@ -60,7 +72,56 @@ def _bound(magnitude: Array, roundings: Array | float, setting: Setting, factors
         e = gamma * magnitude + converted * magnitude * (1 + gamma)
     e = np.where(np.isinf(gamma), np.nan, e + roundings * setting.eta)
     e = np.where(magnitude <= _exact_up_to(grid, setting), setting.u_border * magnitude, e)
-    return np.where(magnitude * (1 + np.minimum(gamma, 1.0)) > FLOATS[setting.arithmetic.compute].largest, np.inf, e)
+    known = None if total is None or not _overflows(setting) else total * inner
+    above, below = _sides(magnitude * inner, known, gamma, setting)
+    return np.where(above & below, np.inf, e)
+
+
+def _overflows(setting: Setting) -> bool:
+    """Whether a partial sum beyond the format's range is infinite, and not the largest number."""
+    return not (setting.arithmetic.saturates or setting.arithmetic.faithful)
+
+
+def _sides(magnitude: Array, total: Array | None, gamma: Array, setting: Setting) -> tuple[Array, Array]:
+    """Where a partial sum may leave the format's range at the upper end, and at the lower one: the terms of one sign add up to
+    (Σ|products| ± total)/2."""
+    total = np.zeros(()) if total is None else total
+    known = np.isfinite(total) & (total != 0)
+    limit = FLOATS[setting.arithmetic.compute].largest / (1 + np.minimum(gamma, 1.0))
+    with np.errstate(invalid="ignore"):
+        above, below = (np.where(known, (magnitude + sign * total) / 2, magnitude) for sign in (1, -1))
+    return above > limit, below > limit
+
+
+def _inner(node: Node) -> float:
+    """How much larger than the result the sum is that it is made of: means divide by the number of terms, Gemm scales."""
+    if SIDED.get(node.operator) is means:
+        return _window(node)
+    return max([1.0, *(1 / scale for scale in _scales(node) if scale)])
+
+
+def _scales(node: Node) -> list[float]:
+    """What Gemm multiplies its sums with."""
+    return [abs(float(node.attribute(name, 1.0))) for name in ("alpha", "beta")] if node.operator == "Gemm" else []
+
+
+def _largest_sum(node: Node, sizes: Magnitudes) -> float:
+    """At least the largest Σ|products|, without computing any."""
+    inputs = [x[np.isfinite(x)] for x in node.inputs if x is not None]
+    inputs += inputs[:1] if node.operator == "ReduceSumSquare" else []
+    factors = [*(float(np.abs(x).max(initial=1.0)) for x in inputs), *_scales(node)]
+    return math.prod(max(1.0, factor) for factor in factors) * float(sizes.terms.max(initial=1.0))
+
+
+def reaches(node: Node, setting: Setting) -> tuple[Array, Array] | None:
+    """Where a partial sum may be inf, so that the result may be, and where one may be −inf; None where neither is so."""
+    if node.operator not in SIDED or not _overflows(setting):
+        return None
+    sizes, scale = _magnitudes(node), _inner(node)
+    if _largest_sum(node, sizes) * scale < FLOATS[setting.arithmetic.compute].largest / 4:
+        return None
+    above, below = _sides(sizes.B * scale, node.results[0] * scale, _relative(sizes.terms + 4, setting), setting)
+    return (above, below) if np.any(above | below) else None
 
 
 def _relative(roundings: Array | float, setting: Setting) -> Array:
@@ -91,7 +152,7 @@ def products(node: Node, setting: Setting) -> list[Array]:
     """Conv, ConvTranspose, MatMul: two operands and an optional bias as third input."""
     x, w = node.inputs[:2]
     sizes = _magnitudes(node)
-    bound = _bound(sizes.B, sizes.terms, setting, grid=_grid(node.inputs[:3]))
+    bound = _bound(sizes.B, sizes.terms, setting, grid=_grid(node.inputs[:3]), total=node.results[0])
     if setting.eta_in:
         others = node.again([_ones(x), _absolute(w)])[0] + node.again([_absolute(x), _ones(w)])[0]
         bound = np.where(bound == 0, 0.0, bound + setting.eta_in * (others + 1))
@@ -103,27 +164,28 @@ def gemm(node: Node, setting: Setting) -> list[Array]:
     sizes = _magnitudes(node)
     plain = all(abs(node.attribute(name, 1.0)) in (1.0, 0.0) for name in ("alpha", "beta"))
     held = 0.0 if plain else 2 * setting.u_attribute * sizes.B
-    return [_bound(sizes.B, sizes.terms + 4, setting, grid=_grid(node.inputs) if plain else 0.0) + held]
+    grid = _grid(node.inputs) if plain else 0.0
+    return [_bound(sizes.B, sizes.terms + 4, setting, grid=grid, total=node.results[0], inner=_inner(node)) + held]
 
 
 def einsum(node: Node, setting: Setting) -> list[Array]:
     """Einsum: products of n operands have n − 1 roundings more."""
     sizes = _magnitudes(node)
     n = len(node.inputs)
-    return [_bound(sizes.B, sizes.terms + n, setting, n, grid=_grid(node.inputs, n))]
+    return [_bound(sizes.B, sizes.terms + n, setting, n, grid=_grid(node.inputs, n), total=node.results[0])]
 
 
 def sums(node: Node, setting: Setting) -> list[Array]:
     """ReduceSum, ReduceL1, Sum, CumSum: the terms are the inputs themselves (later inputs are axes, except for Sum)."""
     sizes = _magnitudes(node)
     data = node.inputs if node.operator == "Sum" else node.inputs[:1]
-    return [_bound(sizes.B, sizes.terms, setting, 1, grid=_grid(data, 0))]
+    return [_bound(sizes.B, sizes.terms, setting, 1, grid=_grid(data, 0), total=node.results[0])]
 
 
 def sum_of_squares(node: Node, setting: Setting) -> list[Array]:
     """ReduceSumSquare: each square has a rounding of its own."""
     sizes = _magnitudes(node)
-    return [_bound(sizes.B, sizes.terms + 1, setting, grid=_grid((node.inputs[0],) * 2))]
+    return [_bound(sizes.B, sizes.terms + 1, setting, grid=_grid((node.inputs[0],) * 2), total=node.results[0])]
 
 
 def means(node: Node, setting: Setting) -> list[Array]:
@@ -133,7 +195,8 @@ def means(node: Node, setting: Setting) -> list[Array]:
     sizes, window = _magnitudes(node), _window(node)
     data = node.inputs if node.operator == "Mean" else node.inputs[:1]
     exact = math.log2(max(window, 1.0)).is_integer() and _whole_windows(node, sizes)
-    sums = _bound(sizes.B * window, sizes.terms + 3, setting, 1, grid=_grid(data, 0) if exact else 0.0)
+    grid = _grid(data, 0) if exact else 0.0
+    sums = _bound(sizes.B * window, sizes.terms + 3, setting, 1, grid=grid, total=node.results[0] * window)
     return [np.where(np.isinf(sums), np.inf, sums / window)]
 
 
@@ -209,3 +272,14 @@ def counted(node: Node, setting: Setting) -> list[Array]:
         return [np.where(times <= 2.0 ** FLOATS[setting.arithmetic.compute].precision, 0.0, setting.u * times)]
     held = setting.gamma(np.maximum(times - 1, 0.0)) + setting.u_in + setting.u_attribute
     return [np.where(node.attribute("mode", "TF") == "IDF", setting.u_in + setting.u_attribute, held) * np.abs(node.results[0])]
+
+
+SIDED: dict[str, Callable[[Node, Setting], list[Array]]] = {
+    **dict.fromkeys(("AveragePool", "GlobalAveragePool", "Mean", "ReduceMean"), means),
+    **dict.fromkeys(("Conv", "ConvTranspose", "MatMul"), products),
+    **dict.fromkeys(("CumSum", "ReduceL1", "ReduceSum", "Sum"), sums),
+    "Einsum": einsum,
+    "Gemm": gemm,
+    "ReduceSumSquare": sum_of_squares,
+}
+"""Operators whose bound knows at which end of the range their sums may overflow."""
