@@ -11,7 +11,7 @@ CAUSES: dict[str, str] = {
     "spatial-swapped": "height and width are swapped",
     "channels-last": "NCHW is read as NHWC, or NHWC as NCHW",
     "reshape-misread": "the elements are in order, but read with other extents",
-    "weights-layout": "weights are read in another layout: OIHW, OHWI, HWIO or IOHW",
+    "weights-layout": "weights are read in another layout (OIHW, OHWI, HWIO, IOHW), or gates in another order",
     "weights-transposed": "a matrix is read as [N,K] instead of [K,N], or the other way round",
     "operands-swapped": "the operands of a node that does not commute are swapped",
     "broadcast-misread": "an operand is broadcast along another axis",

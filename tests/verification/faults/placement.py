@@ -154,6 +154,20 @@ def _weights(name: str, order: str) -> Fault:
     return Fault(name, ("weights-layout",), "tier 1", on("Conv", "ConvTranspose"), read(weights_in(order), 1))
 
 
+GATES = {"GRU": [1, 0, 2], "LSTM": [0, 2, 3, 1]}
+"""Where PyTorch has the gates of ONNX: r,z,h for z,r,h and i,f,c,o for i,o,f,c."""
+
+
+def _gates_moved(node: Node, rng: Random) -> list[Array]:
+    order = GATES[node.operator]
+    changed = {}
+    for i in (1, 2, 3):
+        x = data(node, i)
+        blocks = x.reshape(1, 2 if i == 3 else 1, len(order), -1, *x.shape[2:])
+        changed[i] = blocks[:, :, order].reshape(x.shape)
+    return again(node, changed)
+
+
 FAULTS: tuple[Fault, ...] = (
     *(
         Fault(
@@ -209,6 +223,7 @@ FAULTS: tuple[Fault, ...] = (
     _weights("weights read as OHWI", "OHWI"),
     _weights("weights read as HWIO", "HWIO"),
     _weights("weights read as IOHW", "IOHW"),
+    Fault("gates in another framework's order", ("weights-layout",), "tier 1", on("GRU", "LSTM"), _gates_moved),
     Fault("weights read transposed", ("weights-transposed",), "tier 1", on("Gemm", "MatMul"), read(transposed_buffer, 1)),
     Fault("operands swapped", ("operands-swapped",), "tier 1", on("Sub", "Div", "Less", "Pow"), _operands_swapped),
     Fault("matrices swapped", ("operands-swapped",), "tier 1", on("MatMul", when=_square_matrices), _operands_swapped),
