@@ -238,7 +238,7 @@ ROWS: tuple[Row, ...] = (
     Row(Verdict.PASS, "right", "Right at the declared precision.", ("ran",), verified=("pass",)),
     Row(
         Verdict.PASS_REDUCED,
-        "right at a lower, declared precision",
+        "right at a lower precision, declared or inferred",
         "The rung is declared, or was found by the probe, or the reason names it.",
         ("ran",),
         verified=("pass_reduced",),

@@ -192,6 +192,7 @@ def lp_normalization(x: Array, *, axis: int = -1, p: int = 2) -> Array:
     if p not in (1, 2):
         raise ValueError(f"p is 1 or 2, not {p}")
     axis = axis_in(axis, x.ndim)
+    x = x / sums.scale(x, (axis,))
     norm = sums.total(np.abs(x), (axis,), keepdims=True) if p == 1 else np.sqrt(sums.of_squares(x, (axis,), keepdims=True))
     return np.asarray(np.where(norm == 0, 0.0, x / np.where(norm == 0, 1.0, norm)))
 

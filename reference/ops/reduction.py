@@ -125,7 +125,10 @@ def reduce_log_sum(x: Array, axes: Axes = None, *, keepdims: int = 1, noop_with_
     if x.dtype.kind in "iu":
         total = _integer_total(x, _chosen(x, axes, noop_with_empty_axes), bool(keepdims))
         return real_to_integer(np.log(total), x.dtype)
-    return np.asarray(np.log(reduce_sum(x, axes, keepdims=keepdims, noop_with_empty_axes=noop_with_empty_axes)))
+    chosen = _chosen(x, axes, noop_with_empty_axes)
+    scale = sums.scale(x, chosen)
+    y = np.asarray(np.log(sums.total(x / scale, chosen, keepdims=True)) + np.log(scale))
+    return y if keepdims else y.squeeze(chosen)
 
 
 def reduce_log_sum_exp(x: Array, axes: Axes = None, *, keepdims: int = 1, noop_with_empty_axes: int = 0) -> Array:

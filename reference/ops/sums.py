@@ -50,6 +50,19 @@ def mean(x: Array, axes: tuple[int, ...], *, keepdims: bool = False) -> Array:
     return np.asarray(total(x, axes, keepdims=keepdims) / _length(x, axes))
 
 
+def scale(x: Array, axes: tuple[int, ...]) -> Array:
+    """The power of two at the largest |x| along `axes`, which stay with length 1, where sums or squares may leave float64's
+    range; elsewhere 1."""
+    with np.errstate(invalid="ignore"):
+        largest = np.max(np.abs(x), axes, keepdims=True, initial=0.0, where=np.isfinite(x))
+    exponent = np.frexp(largest)[1] - 1
+    return np.ldexp(1.0, np.where(np.abs(exponent) > SAFE, exponent, 0))
+
+
+SAFE = 480
+"""Exponents of numbers whose squares float64 adds up without overflow or underflow."""
+
+
 def of_squares(x: Array, axes: tuple[int, ...], *, keepdims: bool = False) -> Array:
     """Σx² along the axes."""
     if exact.wanted() and x.dtype.kind == "f":

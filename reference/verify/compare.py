@@ -116,7 +116,7 @@ def _exact(expected: Expected, got: Array) -> tuple[Array, Array]:
         if expected.dtype.startswith("complex"):
             wrong = _differ(got.real, reference.real) | _differ(got.imag, reference.imag)
         else:
-            wrong = np.asarray(got != reference)
+            wrong = _unequal(got, reference) if got.dtype == object else np.asarray(got != reference)
         return wrong, wrong.astype(np.float64)
     wide = object if got.dtype.itemsize == 8 else np.int64  # differences of 64-bit integers need Python's
     error = np.asarray(np.abs(got.astype(wide) - reference.astype(wide)), np.float64)
@@ -125,6 +125,11 @@ def _exact(expected: Expected, got: Array) -> tuple[Array, Array]:
         y = got.astype(np.float64)
         return np.asarray((y < low) | (y > high)), error
     return np.asarray(error > expected.bound), error
+
+
+def _unequal(got: Array, reference: Array) -> Array:
+    """Where strings differ; what is no string differs from any."""
+    return np.asarray(np.frompyfunc(lambda a, b: not isinstance(a, str) or a != b, 2, 1)(got, reference), bool)
 
 
 def _differ(a: Array, b: Array) -> Array:

@@ -55,26 +55,26 @@ def _real(node: Node, setting: Setting, i: int, error: Array, undecided: Array |
     if node.operator == "QuantizeLinear":
         real = integers.REAL[node.operator](*node.inputs, **node.attributes)
         value = np.where(np.abs(real) <= dtypes.FLOATS[dtype].largest, real, value)  # what the device rounds
-    finite = np.isfinite(value)
+    finite, computes = np.isfinite(value), node.operator in modes.BOUNDS
     if node.operator in modes.OVERFLOWING:
         error = np.where(~np.isposinf(error) & ~finite, 0.0, error)
     else:
         # An infinite or NaN result is exact. At infinite arguments a bound is 0·∞; the rounding of the limit is left.
         limit = 4 * setting.u * np.abs(value) if _infinite(node) else np.nan
         error = np.where(finite, np.where(np.isnan(error), limit, error), 0.0)
-    if node.operator in modes.BOUNDS:
+    if computes:
         error = np.where(_overflowing(node, setting, i), np.inf, error)
     return Expected(
         node.output_names[i],
         value,
         _stored(error, value, dtype, setting),
         dtype,
-        flushes=setting.arithmetic.flushes and node.operator in modes.BOUNDS,
+        flushes=setting.arithmetic.flushes and (computes or node.operator == "Mod"),
         signed_zero=modes.moves(node),
         open=undecided,
         spread=statistics.spread(node, setting) if i == 0 and setting.random else None,
-        reaches=accumulation.reaches(node, setting) if i == 0 and node.operator in modes.BOUNDS else None,
-        saturates=setting.arithmetic.saturates or setting.arithmetic.faithful,
+        reaches=accumulation.reaches(node, setting) if i == 0 and computes else None,
+        saturates=setting.arithmetic.saturates or (setting.arithmetic.faithful and computes),
         clamps=node.operator == "QuantizeLinear" and bool(node.attribute("saturate", 1)),
     )
 

@@ -31,7 +31,10 @@ def in_order(node: Node, outputs: Mapping[str, Array]) -> tuple[Node, dict[str, 
     axis = int(node.attribute("axis", -1))
     order = _order(dtypes.to_real(values), indices, axis, largest=bool(node.attribute("largest", 1)))
     values, indices = (np.take_along_axis(y, order, axis) for y in (values, indices))
-    indices = np.where(_of_equal(node, values, indices, axis), node.results[1], indices)
+    equal = _of_equal(node, values, indices, axis)
+    alike = equal & (dtypes.to_real(values) == node.results[0])
+    values = np.where(alike, node.results[0].astype(values.dtype), values)  # of two zeros either may be the larger
+    indices = np.where(equal, node.results[1], indices)
     return asked, {**outputs, **dict(zip(node.output_names, (values, indices), strict=True))}
 
 
@@ -48,7 +51,8 @@ def _of_equal(node: Node, values: Array, indices: Array, axis: int) -> Array:
     x = node.inputs[0]
     assert x is not None
     inside = (indices >= 0) & (indices < x.shape[axis])
-    same = np.take_along_axis(x, np.where(inside, indices, 0), axis) == dtypes.to_real(values)
+    taken, given = np.take_along_axis(x, np.where(inside, indices, 0), axis), dtypes.to_real(values)
+    same = (taken == given) & (np.signbit(taken) == np.signbit(given) if given.dtype.kind == "f" else np.bool_(True))
     ascending = np.sort(indices, axis)
     twice = np.diff(ascending, axis=axis) == 0
     return np.asarray(inside & same & ~twice.any(axis, keepdims=True))

@@ -70,7 +70,7 @@ class Setting:
     def eta(self) -> float:
         """Absolute error of one operation whose result underflows."""
         form = dtypes.FLOATS[self.arithmetic.compute]
-        return form.smallest_normal if self.arithmetic.flushes else 0.5 * form.smallest_subnormal
+        return form.smallest_normal if self.arithmetic.flushes else 0.5 * form.smallest_subnormal or form.smallest_subnormal
 
     @property
     def u_storage(self) -> float:

@@ -28,13 +28,13 @@ class TensorVerdict:
     """What is said of one output. `numbers` go to the journal also on pass, so that drift shows.
 
     tier: what a mismatch failed: "shape", "type", "special", "exact", "interval", "tier 1" (the bound on every element),
-    "tier 2" (root mean square), "tier 3" (bias), "properties" (of random numbers); "" without a mismatch.
+    "tier 2" (root mean square, largest error), "tier 3" (bias), "properties" (of random numbers); "" without a mismatch.
     diagnosis: causes that explain a mismatch, the best first.
 
     Numbers: compared, elements compared, always the tensor's size. wrong: elements outside their bound. open: elements that
     are not judged. worst_ratio: largest |got − reference| / bound, for floats with one. worst_ulp: largest error of floats, in
     ulp of the stored type. worst_error: largest difference of integers. worst_index: flat index of the worst element.
-    rms_ratio, effective_bits, z, z_sign: of `statistics`, for sums of products of random data.
+    rms_ratio, far, effective_bits, z, z_sign: of `statistics`, for sums of products of random data.
     """
 
     name: str
@@ -59,9 +59,9 @@ def judge(expected: Expected, got: Array) -> TensorVerdict:
     numbers = _numbers(expected, judged, found)
     if judged.wrong.any():
         return TensorVerdict(name, "mismatch", _worst(expected, got, judged), numbers, _tier(expected, judged))
-    if found and (found.too_large or found.biased):
-        text = _unlikely(name, expected, found)
-        return TensorVerdict(name, "mismatch", text, numbers, "tier 2" if found.too_large else "tier 3")
+    if found and (found.too_large or found.too_far or found.biased):
+        text = _unlikely(name, expected, got, found)
+        return TensorVerdict(name, "mismatch", text, numbers, "tier 2" if found.too_large or found.too_far else "tier 3")
     if np.isnan(expected.bound).any():
         text = f"{name}: no bound can decide {np.count_nonzero(np.isnan(expected.bound))} of {got.size} elements"
         return TensorVerdict(name, "inconclusive", text, numbers)
@@ -133,9 +133,15 @@ def _shown(value: object) -> str:
     return reprlib.repr(value) if isinstance(value, str | bytes) else str(value)
 
 
-def _unlikely(name: str, expected: Expected, found: statistics.Statistics) -> str:
+def _unlikely(name: str, expected: Expected, got: Array, found: statistics.Statistics) -> str:
     """One line on errors that are no rounding errors."""
     assert expected.spread
+    if found.too_far and not found.too_large:
+        at = tuple(int(i) for i in np.unravel_index(found.farthest, got.shape))
+        return (
+            f"{name}: the error at {list(at)} is {found.far:.3g} times what {expected.spread.bits} significand bits explain "
+            f"(at most {statistics.FARTHEST:g}): got {got[at]!s}, expected {expected.value[at]!s}"
+        )
     if found.too_large:
         return (
             f"{name}: errors are {found.rms:.3g} times what {expected.spread.bits} significand bits explain over "

@@ -76,15 +76,15 @@ class Node:
 
     @property
     def usual_outputs(self) -> int:
-        """How many outputs the node has if the id does not say: every one that is not optional; as many as Split
-        makes.
+        """How many outputs the node has if the id does not say: every one that is not optional, the first if all are;
+        as many as Split makes.
         """
         formals = self.schema.outputs
         if formals and formals[-1].option == "variadic":
             split = self.input("split")
             given = self.attribute("split", split.values if isinstance(split, Parameter) else ())
             return len(formals) - 1 + int(self.attribute("num_outputs", len(given) or 1))
-        return sum(formal.option == "single" for formal in formals)
+        return max(1, sum(formal.option == "single" for formal in formals))
 
     @property
     def output_names(self) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from reference import magnitudes
+from reference import ingredients, magnitudes
 from reference.dtypes import FLOATS
 from reference.magnitudes import Magnitudes
 from reference.node import Array, Node
@@ -48,25 +48,50 @@ def _grid(inputs: tuple[Array | None, ...], factors: int = 2) -> float:
     return min([product, *(_spacing(x) for x in inputs[factors:])])
 
 
+def _last_bit(x: Array) -> Array:
+    """The value of the last significand bit that is set: what x is a multiple of; infinite for 0, and for what is no number."""
+    significand, exponent = np.frexp(np.where(np.isfinite(x), x, 0.0))
+    whole = np.ldexp(np.abs(significand), 53).astype(np.int64)
+    return np.where(whole == 0, np.inf, np.ldexp((whole & -whole).astype(np.float64), exponent - 53))
+
+
+def _grid_of_each(node: Node, power: int = 1) -> Array:
+    """What the terms of each result of a reduction are multiples of, to this power."""
+    result = node.results[0]
+    least = np.min(_last_bit(node.real(0)), ingredients.reduced_axes(node), initial=np.inf)
+    return np.asarray(least.reshape(result.shape) ** power)
+
+
+def needed_bits(node: Node) -> Array | None:
+    """Significand bits that an accumulator needs for each result of a reduction to be exact in any order, in real numbers; None
+    for other operators."""
+    if node.operator not in ("ReduceL1", "ReduceMean", "ReduceSum", "ReduceSumSquare"):
+        return None
+    grid = _grid_of_each(node, 2 if node.operator == "ReduceSumSquare" else 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.log2(_magnitudes(node).B * np.asarray(_inner(node)) / grid))
+
+
 def _bound(
     magnitude: Array,
     roundings: Array | float,
     setting: Setting,
     factors: int = 2,
     *,
-    grid: float = 0.0,
+    grid: Array | float = 0.0,
     total: Array | None = None,
-    inner: float = 1.0,
+    inner: Array | float = 1.0,
 ) -> Array:
     """E of one linear operator; `factors` is how many converted inputs each product has, `inner` how much larger than the
     result its partial sums may be.
 
     Where all products are multiples of `grid`, so is every partial sum: no error at all while Σ|products| fits the significand
-    (EXACT_LATTICE). NaN where no bound exists (d·u ≥ 1). Infinite where partial sums may overflow: then the order of
+    (EXACT_LATTICE). Infinite where partial sums may overflow: then the order of
     summation, which ONNX leaves open, decides between infinity, NaN and a number. With the exact sums, `total`, only where
     they may overflow to both sides: `reaches` says where one infinity is right too.
     """
     gamma = _relative(roundings, setting)
+    gamma = np.where(np.isinf(gamma), np.expm1(np.asarray(roundings) * np.log1p(setting.u)), gamma)  # γ_d needs d·u < 1
     converted = (1 + setting.u_in) ** factors - 1
     with np.errstate(invalid="ignore"):
         e = gamma * magnitude + converted * magnitude * (1 + gamma)
@@ -74,7 +99,14 @@ def _bound(
     e = np.where(magnitude <= _exact_up_to(grid, setting), setting.u_border * magnitude, e)
     known = None if total is None or not _overflows(setting) else total * inner
     above, below = _sides(magnitude * inner, known, gamma, setting)
-    return np.where(above & below, np.inf, e)
+    e = np.where(above & below, np.inf, e)
+    return (
+        e if total is None else np.where(np.isnan(total), 0.0, e)
+    )  # a term is NaN, or there are both infinities: so is the sum
+
+
+UNKNOWN = 2.0**-40
+"""Share of Σ|products| that its own rounding, and that of the exact sum, may hide."""
 
 
 def _overflows(setting: Setting) -> bool:
@@ -84,19 +116,21 @@ def _overflows(setting: Setting) -> bool:
 
 def _sides(magnitude: Array, total: Array | None, gamma: Array, setting: Setting) -> tuple[Array, Array]:
     """Where a partial sum may leave the format's range at the upper end, and at the lower one: the terms of one sign add up to
-    (Σ|products| ± total)/2."""
-    total = np.zeros(()) if total is None else total
-    known = np.isfinite(total) & (total != 0)
+    (Σ|products| ± total)/2, which float64 knows up to `UNKNOWN` of Σ|products|."""
     limit = FLOATS[setting.arithmetic.compute].largest / (1 + np.minimum(gamma, 1.0))
-    with np.errstate(invalid="ignore"):
-        above, below = (np.where(known, (magnitude + sign * total) / 2, magnitude) for sign in (1, -1))
-    return above > limit, below > limit
+    if total is None:
+        return magnitude > limit, magnitude > limit
+    with np.errstate(invalid="ignore", over="ignore"):
+        sides = [
+            np.where(np.isfinite(total), (magnitude + sign * total) / 2 + UNKNOWN * magnitude, magnitude) for sign in (1, -1)
+        ]
+    return sides[0] > limit, sides[1] > limit
 
 
-def _inner(node: Node) -> float:
+def _inner(node: Node) -> Array | float:
     """How much larger than the result the sum is that it is made of: means divide by the number of terms, Gemm scales."""
     if SIDED.get(node.operator) is means:
-        return _window(node)
+        return _divisor(node)
     return max([1.0, *(1 / scale for scale in _scales(node) if scale)])
 
 
@@ -118,9 +152,10 @@ def reaches(node: Node, setting: Setting) -> tuple[Array, Array] | None:
     if node.operator not in SIDED or not _overflows(setting):
         return None
     sizes, scale = _magnitudes(node), _inner(node)
-    if _largest_sum(node, sizes) * scale < FLOATS[setting.arithmetic.compute].largest / 4:
+    if _largest_sum(node, sizes) * float(np.max(scale)) < FLOATS[setting.arithmetic.compute].largest / 4:
         return None
     above, below = _sides(sizes.B * scale, node.results[0] * scale, _relative(sizes.terms + 4, setting), setting)
+    above, below = (side & ~np.isnan(node.results[0]) for side in (above, below))
     return (above, below) if np.any(above | below) else None
 
 
@@ -133,13 +168,13 @@ def _relative(roundings: Array | float, setting: Setting) -> Array:
     return np.asarray(np.ceil(np.asarray(roundings) / fused.fan_in) * block)
 
 
-def _exact_up_to(grid: float, setting: Setting) -> float:
+def _exact_up_to(grid: Array | float, setting: Setting) -> Array:
     """Up to which Σ|products| sums of multiples of `grid` have no error."""
     arithmetic = setting.arithmetic
     unit = FLOATS[arithmetic.inputs or arithmetic.compute]
     bits = min(unit.precision, arithmetic.precision, arithmetic.fused.fraction if arithmetic.fused else 53)
     least = unit.smallest_normal if arithmetic.flushes else unit.smallest_subnormal
-    return 2.0**bits * grid if grid >= least else 0.0
+    return np.where(np.asarray(grid) >= least, 2.0**bits * np.asarray(grid), 0.0)
 
 
 def _magnitudes(node: Node) -> Magnitudes:
@@ -163,15 +198,29 @@ def gemm(node: Node, setting: Setting) -> list[Array]:
     """Gemm: alpha and beta cost a rounding each, and the attributes' own rounding to the tensor's type another."""
     sizes = _magnitudes(node)
     plain = all(abs(node.attribute(name, 1.0)) in (1.0, 0.0) for name in ("alpha", "beta"))
-    held = 0.0 if plain else 2 * setting.u_attribute * sizes.B
     grid = _grid(node.inputs) if plain else 0.0
-    return [_bound(sizes.B, sizes.terms + 4, setting, grid=grid, total=node.results[0], inner=_inner(node)) + held]
+    bound = _bound(sizes.B, sizes.terms + 4, setting, grid=grid, total=node.results[0], inner=_inner(node))
+    if plain:
+        return [bound]
+    form, tensors = FLOATS[setting.arithmetic.compute], FLOATS.get(setting.dtype, FLOATS["float32"])
+    sides = [float(np.abs(x[np.isfinite(x)]).max(initial=0.0)) for x in node.inputs[:2] if x is not None]
+    folded = [abs(float(node.attribute("alpha", 1.0))) * side for side in sides]  # a factor may be multiplied into an operand
+    scales = [scale for scale in _scales(node) if scale]
+    if max(folded) > form.largest or any(not tensors.smallest_normal <= scale <= tensors.largest for scale in scales):
+        return [np.full(bound.shape, np.inf)]
+    return [bound + 2 * setting.u_attribute * sizes.B + setting.eta * sizes.terms * max(sides)]
 
 
 def einsum(node: Node, setting: Setting) -> list[Array]:
     """Einsum: products of n operands have n − 1 roundings more."""
     sizes = _magnitudes(node)
     n = len(node.inputs)
+    if (
+        n > 2 and (largest := _largest_sum(node, sizes)) > 1
+    ):  # products of some operands may overflow or underflow by themselves
+        if largest > FLOATS[setting.arithmetic.compute].largest:
+            return [np.full(node.results[0].shape, np.inf)]
+        return [_bound(sizes.B, sizes.terms + n, setting, n, grid=_grid(node.inputs, n)) + n * setting.eta * largest]
     return [_bound(sizes.B, sizes.terms + n, setting, n, grid=_grid(node.inputs, n), total=node.results[0])]
 
 
@@ -179,30 +228,41 @@ def sums(node: Node, setting: Setting) -> list[Array]:
     """ReduceSum, ReduceL1, Sum, CumSum: the terms are the inputs themselves (later inputs are axes, except for Sum)."""
     sizes = _magnitudes(node)
     data = node.inputs if node.operator == "Sum" else node.inputs[:1]
-    return [_bound(sizes.B, sizes.terms, setting, 1, grid=_grid(data, 0), total=node.results[0])]
+    grid = _grid_of_each(node) if node.operator in ("ReduceL1", "ReduceSum") else _grid(data, 0)
+    return [_bound(sizes.B, sizes.terms, setting, 1, grid=grid, total=node.results[0])]
 
 
 def sum_of_squares(node: Node, setting: Setting) -> list[Array]:
     """ReduceSumSquare: each square has a rounding of its own."""
     sizes = _magnitudes(node)
-    return [_bound(sizes.B, sizes.terms + 1, setting, grid=_grid((node.inputs[0],) * 2), total=node.results[0])]
+    return [_bound(sizes.B, sizes.terms + 1, setting, grid=_grid_of_each(node, 2), total=node.results[0])]
 
 
 def means(node: Node, setting: Setting) -> list[Array]:
     """ReduceMean, Mean, AveragePool, GlobalAveragePool: a sum, then a division (or a product with a rounded reciprocal).
 
     By a power of two, division is exact, before the sum and after it; by other numbers it may round every term."""
-    sizes, window = _magnitudes(node), _window(node)
+    sizes, window = _magnitudes(node), _divisor(node)
     data = node.inputs if node.operator == "Mean" else node.inputs[:1]
-    exact = math.log2(max(window, 1.0)).is_integer() and _whole_windows(node, sizes)
-    grid = _grid(data, 0) if exact else 0.0
+    form = FLOATS[setting.arithmetic.compute]
+    least = form.smallest_normal if setting.arithmetic.flushes else form.smallest_subnormal
+    exact = bool(np.all(np.frexp(window)[0] == 0.5)) and (node.operator != "AveragePool" or _counts_all(node, sizes))
+    grid = _grid_of_each(node) if node.operator == "ReduceMean" else np.asarray(_grid(data, 0))
+    grid = np.where(exact & (grid / window >= least), grid, 0.0)
     sums = _bound(sizes.B * window, sizes.terms + 3, setting, 1, grid=grid, total=node.results[0] * window)
     return [np.where(np.isinf(sums), np.inf, sums / window)]
 
 
-def _whole_windows(node: Node, sizes: Magnitudes) -> bool:
-    """Whether all means are of the same number of terms: no window of a pool reaches into the padding."""
-    return node.operator != "AveragePool" or bool(np.all(sizes.terms == _window(node)))
+def _divisor(node: Node) -> Array | float:
+    """What a mean's sum is divided by, or more where a pool's window is cut off at the end."""
+    if node.operator == "AveragePool" and not node.attribute("count_include_pad", 0):
+        return np.maximum(_magnitudes(node).terms, 1.0)
+    return _window(node)
+
+
+def _counts_all(node: Node, sizes: Magnitudes) -> bool:
+    """Whether a pool divides by the number that `_divisor` says: it does but where it counts padding and a window is cut."""
+    return not node.attribute("count_include_pad", 0) or bool(np.all(sizes.terms == _window(node)))
 
 
 def _window(node: Node) -> float:

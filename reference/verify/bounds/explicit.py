@@ -141,6 +141,9 @@ def gelu(node: Node, setting: Setting) -> list[Array]:
             by_erf = function_error("Erf", f, setting) + u * (1 + np.abs(f))
             inner = moved + np.maximum(by_erf, function_error("Erfc", 1 + f, setting))
         error = np.abs(x) / 2 * inner + 3 * u * np.abs(y)
+        error = np.where(
+            2 * np.abs(x) > FLOATS[setting.arithmetic.compute].largest, np.inf, error
+        )  # x·(1 + erf) before the half
     return _with_conversion(node, setting, np.nan_to_num(error, nan=0.0, posinf=np.inf))
 
 
@@ -184,9 +187,11 @@ def log_sum(node: Node, setting: Setting) -> list[Array]:
     x, *axes = node.inputs
     y = node.results[0]
     with np.errstate(all="ignore"):
-        magnitude = np.exp(node.again([None if x is None else np.abs(x), *axes])[0])
-        relative = (setting.gamma(_reduced(node)) + setting.u_in) * magnitude / np.abs(np.exp(y))
+        magnitude = node.again([None if x is None else np.abs(x), *axes])[0]  # its logarithm, as y is the sum's
+        relative = (setting.gamma(_reduced(node)) + setting.u_in) * np.exp(magnitude - y)
         bound = -np.log1p(-np.minimum(relative, 1.0)) + 2 * ulps("Log", setting) * setting.u * np.abs(y)
+        largest = np.log(FLOATS[setting.arithmetic.compute].largest)
+        bound = np.where(magnitude + relative > largest, np.inf, bound)
     return [np.nan_to_num(bound, nan=0.0, posinf=np.inf)]
 
 

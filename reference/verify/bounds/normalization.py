@@ -157,10 +157,12 @@ def batch_normalization(node: Node, setting: Setting) -> list[Array]:
         size = np.abs(a * x) + np.abs(a * mean) + np.abs(shift)
         finite = np.isfinite(x) & np.isfinite(gain) & np.isfinite(shift) & np.isfinite(mean) & np.isfinite(variance)
         difference = np.abs(x) + np.abs(mean)
-        most = np.maximum(size, difference * np.maximum(1.0, root))
+        most = np.maximum(np.maximum(size, np.abs(a)), difference * np.maximum(1.0, root))
         open_ = finite & ~(most <= FLOATS[setting.arithmetic.compute].largest)  # a product or a difference may overflow
         size = np.where(np.isfinite(size), size, 0.0)
-        lost = setting.eta * (np.where(np.isfinite(difference), difference, 0.0) + np.abs(gain) + 1)  # may underflow
+        lost = setting.eta * (
+            np.where(np.isfinite(difference), difference, 0.0) + np.abs(gain) + np.abs(a) + 1
+        )  # may underflow
     relative = (2 * (ulps("Sqrt", setting) + ulps("Div", setting)) + 8) * setting.u + 4 * setting.u_in
     return [np.where(open_, np.inf, np.where(size == 0, 0.0, relative * size + np.where(np.isfinite(lost), lost, 0.0)))]
 
@@ -184,14 +186,29 @@ def _batch_training(node: Node, x: Array, setting: Setting) -> list[Array]:
 def lp_normalization(node: Node, setting: Setting) -> list[Array]:
     """x/‖x‖ along one axis."""
     x = node.real(0)
-    n = x.shape[int(node.attribute("axis", -1))]
+    axis = int(node.attribute("axis", -1))
+    n, form = x.shape[axis], FLOATS[setting.arithmetic.compute]
     rounded = (2 * (ulps("Sqrt", setting) + ulps("Div", setting)) + 4) * setting.u
     relative = setting.gamma(n + 1) + rounded + 4 * setting.u_in
-    return [relative * np.abs(node.results[0])]
+    finite = np.where(np.isfinite(x), np.abs(x), 0.0)
+    with np.errstate(over="ignore"):
+        total = (finite if node.attribute("p", 2) == 1 else finite * finite).sum(axis, keepdims=True)
+    lost = n * setting.eta  # squares may overflow or underflow
+    with np.errstate(divide="ignore", invalid="ignore"):
+        relative = relative + np.where(total > 0, lost / total, 0.0)
+    open_ = (total * (1 + setting.gamma(n)) > form.largest) | ((total > 0) & (total < 4 * lost))
+    return [np.where(open_, np.inf, relative * np.abs(node.results[0]))]
 
 
 def lrn(node: Node, setting: Setting) -> list[Array]:
     """LRN: x/(bias + α/size·Σx²)^β by pow."""
     beta = float(node.attribute("beta", 0.75))
-    relative = 2 * ulps("Pow", setting) * setting.u + abs(beta) * setting.gamma(int(node.attributes["size"]) + 4)
-    return [(relative + (2 * ulps("Div", setting) + 2) * setting.u + 4 * setting.u_in) * np.abs(node.results[0])]
+    size = int(node.attributes["size"])
+    relative = 2 * ulps("Pow", setting) * setting.u + abs(beta) * setting.gamma(size + 4)
+    bound = (relative + (2 * ulps("Div", setting) + 2) * setting.u + 4 * setting.u_in) * np.abs(node.results[0])
+    finite = np.where(np.isfinite(node.real(0)), node.real(0), 0.0)
+    with np.errstate(over="ignore"):
+        overflows = (
+            size * np.max(finite * finite, axis=1, keepdims=True, initial=0.0) > FLOATS[setting.arithmetic.compute].largest
+        )
+    return [np.where(overflows, np.inf, bound)]

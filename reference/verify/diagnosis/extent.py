@@ -13,10 +13,11 @@ import numpy as np
 
 from reference import dtypes
 from reference.node import Array, Node
+from reference.verify import statistics
 from reference.verify.compare import elements
 from reference.verify.diagnosis import memory
 from reference.verify.diagnosis.finding import Diagnosis
-from reference.verify.diagnosis.hypothesis import Hypothesis, Question, strict
+from reference.verify.diagnosis.hypothesis import Hypothesis, Question, likely, strict
 
 VECTORS = (128, 64, 32, 16, 8, 4, 2)
 """Elements of a vector register or of a tile, the widest first."""
@@ -213,7 +214,8 @@ def described(question: Question) -> Iterator[Diagnosis]:
         return
     judged = elements(strict(question.expected), question.got)
     wrong, size = judged.wrong, judged.wrong.size
-    wild = wrong & (judged.ratio >= WILD_RATIO)
+    least = WILD_RATIO if question.expected.spread is None else min(WILD_RATIO, statistics.FARTHEST / likely(size))
+    wild = wrong & (judged.ratio >= least)
     others = wrong & ~wild
     if np.count_nonzero(others) <= size * UNLIKELY and not np.any(elements(question.expected, question.got).wrong & others):
         wrong = wild if wild.any() else wrong
@@ -223,7 +225,7 @@ def described(question: Question) -> Iterator[Diagnosis]:
     if not count or not share[0]:
         return
     named = [region for region in regions(question.node, wrong) if region.cause]
-    far = bool(np.all(judged.ratio[wrong] >= WILD_RATIO)) or share[0] == share[1]
+    far = bool(np.all(judged.ratio[wrong] >= least)) or share[0] == share[1]
     few = size >= WILD_LEAST and count <= max(WILD_MOST, size // WILD_SHARE)
     if few and far and not named:
         yield Diagnosis("wild-element", f"the reference but for {_places(question, wrong)}", *share)

@@ -138,14 +138,18 @@ than a thousand elements larger ones come up, n times as many with n^GROWTH the 
 products)."""
 
 
+def likely(elements: int) -> float:
+    """The largest error in units of σ that is likely among so many right elements."""
+    return float(LIKELY * max(1.0, elements / THOUSAND) ** GROWTH)
+
+
 def strict(expected: Expected) -> Expected:
     """The same with bounds no wider than rounding errors are likely to be, for telling hypotheses apart."""
     if expected.spread is None:
         return expected
-    sigma = expected.spread.sigma
-    likely = LIKELY * max(1.0, sigma.size / THOUSAND) ** GROWTH * sigma
-    bound = np.broadcast_to(np.asarray(expected.bound, np.float64), likely.shape)
-    return dataclasses.replace(expected, bound=np.where(bound > 0, np.fmin(bound, likely), bound))
+    width = likely(expected.spread.sigma.size) * expected.spread.sigma
+    bound = np.broadcast_to(np.asarray(expected.bound, np.float64), width.shape)
+    return dataclasses.replace(expected, bound=np.where(bound > 0, np.fmin(bound, width), bound))
 
 
 def changed(node: Node, inputs: Sequence[Array | None], **attributes: Any) -> Node:

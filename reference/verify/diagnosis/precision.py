@@ -17,6 +17,7 @@ from reference.dtypes import FLOATS
 from reference.node import Array, Node
 from reference.verify import statistics
 from reference.verify.arithmetic import RUNGS
+from reference.verify.bounds import accumulation
 from reference.verify.diagnosis import accumulators
 from reference.verify.diagnosis.finding import Diagnosis
 from reference.verify.diagnosis.fitting import explains
@@ -182,11 +183,25 @@ def described(question: Question) -> Iterator[Diagnosis]:
     if not dtypes.is_float(dtype) or not question.same_shape or dtypes.name_of(question.got.dtype) != dtype:
         return
     error = dtypes.to_real(question.got) - question.reference
+    yield from _short_sums(question, error)
     spread = _spread(question)
     if spread is not None:
         yield from _sums(question, spread, error)
     else:
         yield from _relative(question, error)
+
+
+def _short_sums(question: Question, error: Array) -> Iterator[Diagnosis]:
+    """Sums of short numbers, which are exact up to the bits that the accumulator has."""
+    needed = accumulation.needed_bits(question.node) if question.index == 0 and question.wrong.any() else None
+    if needed is None:
+        return
+    held = float(np.min(needed[question.wrong]))
+    small = np.abs(error[question.wrong]) <= 2.0**-FEWEST_BITS * np.abs(question.reference).max()
+    if FEWEST_BITS <= held < question.setting.arithmetic.precision and np.all(small) and np.mean(needed < held) >= OFTEN:
+        bits = question.setting.arithmetic.precision
+        text = f"sums that need up to {math.floor(held)} bits are exact, longer ones are not, of {bits} bits"
+        yield Diagnosis("accumulator-narrow", text)
 
 
 def _spread(question: Question) -> statistics.Spread | None:

@@ -213,7 +213,7 @@ def _made(question: Question, got: Array, stored: Array) -> Iterator[Hypothesis]
         where = f"in {n:,} elements"
         if np.array_equal(np.isfinite(stored) & (np.abs(stored) >= least), made):
             where = f"for every magnitude from {least:.6g} on"
-        for name, sign in (("of the right sign", np.sign(stored)), ("of the wrong sign", -np.sign(stored)), ("> 0", 1.0)):
+        for name, sign in (("of the number's sign", np.sign(stored)), ("of the other sign", -np.sign(stored)), ("> 0", 1.0)):
             value = np.where(sign == 0, 1.0, sign) * np.inf
             text = f"the reference with infinity {name} {where}"
             yield from question.of_value("infinity-made", text, *_replaced(question, made, value))
