@@ -101,3 +101,22 @@ def test_a_saturating_unit_may_return_any_partial_sum():
     saturating = Profile.of({"float16": {"rung": "fp16", "saturates": True}})
     got = {"y0": np.array([[45504.0]], np.float16)}
     assert verify(made, feeds, got, saturating)[0].status != "mismatch"
+
+
+@pytest.mark.parametrize("profile", [{"rung": "fp16", "saturates": True}, "fp16-faithful"])
+def test_a_unit_that_saturates_on_the_way_returns_what_is_left_of_the_largest_number(profile):
+    x = row(40000, 30000, -20000, 10)
+    made, feeds = model("MatMul", [x, ONES], ("float16",), 13)
+    seen = set()
+    for order in itertools.permutations(range(4)):
+        total = np.float16(0)
+        for i in order:
+            with np.errstate(over="ignore"):
+                total = np.clip(np.float16(total + x[0, i]), np.float16(-65504), np.float16(65504))
+        seen.add(float(total))
+    assert len(seen) > 1
+    held = Profile.of({"float16": profile})
+    for got in seen:
+        assert verify(made, feeds, {"y0": np.array([[got]], np.float16)}, held)[0].status != "mismatch", got
+    for got in (0.0, -np.inf, np.nan, -65504.0):
+        assert verify(made, feeds, {"y0": np.array([[got]], np.float16)}, held)[0].status == "mismatch", got

@@ -88,7 +88,7 @@ def _bound(
     Where all products are multiples of `grid`, so is every partial sum: no error at all while Σ|products| fits the significand
     (EXACT_LATTICE). Infinite where partial sums may overflow: then the order of
     summation, which ONNX leaves open, decides between infinity, NaN and a number. With the exact sums, `total`, only where
-    they may overflow to both sides: `reaches` says where one infinity is right too.
+    they may overflow to both sides: `reaches` says what else is right where they may to one.
     """
     gamma = _relative(roundings, setting)
     gamma = np.where(np.isinf(gamma), np.expm1(np.asarray(roundings) * np.log1p(setting.u)), gamma)  # γ_d needs d·u < 1
@@ -97,7 +97,7 @@ def _bound(
         e = gamma * magnitude + converted * magnitude * (1 + gamma)
     e = np.where(np.isinf(gamma), np.nan, e + roundings * setting.eta)
     e = np.where(magnitude <= _exact_up_to(grid, setting), setting.u_border * magnitude, e)
-    known = None if total is None or not _overflows(setting) else total * inner
+    known = None if total is None else total * inner
     above, below = _sides(magnitude * inner, known, gamma, setting)
     e = np.where(above & below, np.inf, e)
     return (
@@ -107,11 +107,6 @@ def _bound(
 
 UNKNOWN = 2.0**-40
 """Share of Σ|products| that its own rounding, and that of the exact sum, may hide."""
-
-
-def _overflows(setting: Setting) -> bool:
-    """Whether a partial sum beyond the format's range is infinite, and not the largest number."""
-    return not (setting.arithmetic.saturates or setting.arithmetic.faithful)
 
 
 def _sides(magnitude: Array, total: Array | None, gamma: Array, setting: Setting) -> tuple[Array, Array]:
@@ -148,15 +143,30 @@ def _largest_sum(node: Node, sizes: Magnitudes) -> float:
 
 
 def reaches(node: Node, setting: Setting) -> tuple[Array, Array] | None:
-    """Where a partial sum may be inf, so that the result may be, and where one may be −inf; None where neither is so."""
-    if node.operator not in SIDED or not _overflows(setting):
+    """(lowest, highest) result beside the exact one where partial sums may leave the range at one end, NaN elsewhere; None
+    where there is no such element.
+
+    Infinity of that sign; from a unit that saturates, or may (a directed rounding stops at the largest number), also what is
+    left of the largest number once the terms of the other sign are added.
+    """
+    if node.operator not in SIDED:
         return None
     sizes, scale = _magnitudes(node), _inner(node)
-    if _largest_sum(node, sizes) * float(np.max(scale)) < FLOATS[setting.arithmetic.compute].largest / 4:
+    largest = FLOATS[setting.arithmetic.compute].largest
+    if _largest_sum(node, sizes) * float(np.max(scale)) < largest / 4:
         return None
-    above, below = _sides(sizes.B * scale, node.results[0] * scale, _relative(sizes.terms + 4, setting), setting)
-    above, below = (side & ~np.isnan(node.results[0]) for side in (above, below))
-    return (above, below) if np.any(above | below) else None
+    gamma, total = _relative(sizes.terms + 4, setting), node.results[0]
+    above, below = (side & ~np.isnan(total) for side in _sides(sizes.B * scale, total * scale, gamma, setting))
+    if not np.any(above | below):
+        return None
+    low, high = np.where(above, np.inf, np.where(below, -np.inf, np.nan)), np.where(above, np.inf, -np.inf)
+    if setting.arithmetic.saturates or setting.arithmetic.faithful:
+        with np.errstate(invalid="ignore", over="ignore"):
+            slack = np.minimum(gamma, 1.0) * sizes.B
+            others = [(sizes.B + sign * total) / 2 + slack for sign in (-1, 1)]
+            low = np.where(above, np.minimum(total, largest / scale) - others[0] - slack, low)
+            high = np.where(~above & below, np.maximum(total, -largest / scale) + others[1] + slack, high)
+    return low, high
 
 
 def _relative(roundings: Array | float, setting: Setting) -> Array:
