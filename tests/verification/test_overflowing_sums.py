@@ -120,3 +120,10 @@ def test_a_unit_that_saturates_on_the_way_returns_what_is_left_of_the_largest_nu
         assert verify(made, feeds, {"y0": np.array([[got]], np.float16)}, held)[0].status != "mismatch", got
     for got in (0.0, -np.inf, np.nan, -65504.0):
         assert verify(made, feeds, {"y0": np.array([[got]], np.float16)}, held)[0].status == "mismatch", got
+
+
+def test_a_wrong_shape_is_diagnosed_also_where_sums_overflow():
+    x = np.full((1, 1, 6, 5), 60000, np.float16)
+    made, feeds = model("AveragePool", [x], ("float16",), 11, kernel_shape=[3, 2], pads=[1, 0, 1, 1], strides=[2, 1])
+    found = verify(made, feeds, {"y0": np.full((1, 1, 5, 3), 60000, np.float16)})[0]
+    assert (found.status, found.tier) == ("mismatch", "shape")

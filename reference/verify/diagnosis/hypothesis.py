@@ -118,6 +118,7 @@ class Question:
             interval=None,
             spread=spread if self.same_shape else None,
             open=self.expected.open if self.same_shape else None,
+            reaches=self.expected.reaches if self.same_shape else None,
         )
         yield from self._possible(cause, text, expected)
 
