@@ -64,15 +64,15 @@ def verify(
     result at a rung below the default is `pass_reduced`. random: the inputs have no order, so that the statistics of rounding
     errors are judged too (`statistics`). previous: outputs of the case before, which a stale buffer would still hold; before:
     that case's model and feeds, whose right result a device would return that is one run late. Both change the diagnosis of a
-    mismatch only, which `diagnosed` asks for. Raises EvaluationError for a model that the reference
-    refuses.
+    mismatch only, which `diagnosed` asks for. Raises EvaluationError for a model that the reference refuses.
     """
     node = Node.of(model, feeds)
     sequences = any(isinstance(result, list) for result in node.results)
     outputs = outputs if sequences else {name: _tensor(value) for name, value in outputs.items()}
     if properties.is_random(node):
         return _random(node, outputs, model)
-    setting = setting_of(node, profile or Profile(), random=random)
+    profile = profile or Profile()
+    setting = setting_of(node, profile, random=random)
     if sequences:
         return [_of_sequence(node, v.name, outputs) for v in model.graph.output]
     asked, (node, outputs) = node, ordering.in_order(node, outputs)
@@ -86,7 +86,7 @@ def verify(
         if verdict.status == "mismatch":
             if diagnosed:
                 index = node.output_names.index(name)
-                late = _expected_before(before, profile or Profile())
+                late = _expected_before(before, profile)
                 about = (verdict.tier, verdict.numbers, outputs, tuple(previous), late)
                 question = Question(node, index, outputs[name], expected[name], setting, *about)
                 verdict = dataclasses.replace(verdict, diagnosis=tuple(diagnose(question)))

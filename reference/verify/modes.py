@@ -308,15 +308,13 @@ SIGNED_ZERO = frozenset(
 )
 """Operators that must keep the sign of zero whatever their attributes."""
 
-MOVES_UNLESS = {"Resize": "mode", "ScatterElements": "reduction", "ScatterND": "reduction", "Upsample": "mode"}
-"""Operators that only move data while this attribute has its default, "nearest" or "none"."""
-
 
 def moves(node: Node) -> bool:
     """Whether the node moves data as it is: the sign of zero must stay, and subnormal numbers too. Elsewhere the sign is not
     judged, and subnormal operands may count as zero."""
-    by = MOVES_UNLESS.get(node.operator)
-    return node.operator in SIGNED_ZERO or (by is not None and node.attribute(by, "none") in ("nearest", "none"))
+    if node.operator in ("ScatterElements", "ScatterND"):
+        return bool(node.attribute("reduction", "none") == "none")
+    return node.operator in SIGNED_ZERO or (node.operator in ("Resize", "Upsample") and copies(node))
 
 
 def mode_of(operator: str) -> str:

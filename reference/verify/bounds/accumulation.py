@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from reference import ingredients, magnitudes
-from reference.dtypes import FLOATS
+from reference.dtypes import FLOATS, FloatFormat
 from reference.magnitudes import Magnitudes
 from reference.node import Array, Node
 from reference.verify.setting import Setting
@@ -55,21 +55,23 @@ def _last_bit(x: Array) -> Array:
     return np.where(whole == 0, np.inf, np.ldexp((whole & -whole).astype(np.float64), exponent - 53))
 
 
-def _grid_of_each(node: Node, power: int = 1) -> Array:
-    """What the terms of each result of a reduction are multiples of, to this power."""
-    result = node.results[0]
+REDUCED = {"ReduceL1": 1, "ReduceMean": 1, "ReduceSum": 1, "ReduceSumSquare": 2}
+"""Reductions whose terms are powers of the elements → which."""
+
+
+def _grid_of_each(node: Node) -> Array:
+    """What the terms of each result of a node of `REDUCED` are multiples of."""
     least = np.min(_last_bit(node.real(0)), ingredients.reduced_axes(node), initial=np.inf)
-    return np.asarray(least.reshape(result.shape) ** power)
+    return np.asarray(least.reshape(node.results[0].shape) ** REDUCED[node.operator])
 
 
 def needed_bits(node: Node) -> Array | None:
     """Significand bits that an accumulator needs for each result of a reduction to be exact in any order, in real numbers; None
     for other operators."""
-    if node.operator not in ("ReduceL1", "ReduceMean", "ReduceSum", "ReduceSumSquare"):
+    if node.operator not in REDUCED:
         return None
-    grid = _grid_of_each(node, 2 if node.operator == "ReduceSumSquare" else 1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.log2(_magnitudes(node).B * np.asarray(_inner(node)) / grid))
+        return np.asarray(np.log2(_magnitudes(node).B * np.asarray(_inner(node)) / _grid_of_each(node)))
 
 
 def _bound(
@@ -86,9 +88,9 @@ def _bound(
     result its partial sums may be.
 
     Where all products are multiples of `grid`, so is every partial sum: no error at all while Σ|products| fits the significand
-    (EXACT_LATTICE). Infinite where partial sums may overflow: then the order of
-    summation, which ONNX leaves open, decides between infinity, NaN and a number. With the exact sums, `total`, only where
-    they may overflow to both sides: `reaches` says what else is right where they may to one.
+    (EXACT_LATTICE). Infinite where partial sums may overflow: then the order of summation, which ONNX leaves open, decides
+    between infinity, NaN and a number. With the exact sums, `total`, only where they may overflow to both sides: `reaches` says
+    what else is right where they may to one.
     """
     gamma = _relative(roundings, setting)
     gamma = np.where(np.isinf(gamma), np.expm1(np.asarray(roundings) * np.log1p(setting.u)), gamma)  # γ_d needs d·u < 1
@@ -100,9 +102,8 @@ def _bound(
     known = None if total is None else total * inner
     above, below = _sides(magnitude * inner, known, gamma, setting)
     e = np.where(above & below, np.inf, e)
-    return (
-        e if total is None else np.where(np.isnan(total), 0.0, e)
-    )  # a term is NaN, or there are both infinities: so is the sum
+    # Where a term is NaN, or there are both infinities, the sum is NaN in any order.
+    return e if total is None else np.where(np.isnan(total), 0.0, e)
 
 
 UNKNOWN = 2.0**-40
@@ -178,13 +179,17 @@ def _relative(roundings: Array | float, setting: Setting) -> Array:
     return np.asarray(np.ceil(np.asarray(roundings) / fused.fan_in) * block)
 
 
+def _least(form: FloatFormat, setting: Setting) -> float:
+    """The smallest number of a format that the unit keeps."""
+    return form.smallest_normal if setting.arithmetic.flushes else form.smallest_subnormal
+
+
 def _exact_up_to(grid: Array | float, setting: Setting) -> Array:
     """Up to which Σ|products| sums of multiples of `grid` have no error."""
     arithmetic = setting.arithmetic
     unit = FLOATS[arithmetic.inputs or arithmetic.compute]
     bits = min(unit.precision, arithmetic.precision, arithmetic.fused.fraction if arithmetic.fused else 53)
-    least = unit.smallest_normal if arithmetic.flushes else unit.smallest_subnormal
-    return np.where(np.asarray(grid) >= least, 2.0**bits * np.asarray(grid), 0.0)
+    return np.where(np.asarray(grid) >= _least(unit, setting), 2.0**bits * np.asarray(grid), 0.0)
 
 
 def _magnitudes(node: Node) -> Magnitudes:
@@ -225,9 +230,8 @@ def einsum(node: Node, setting: Setting) -> list[Array]:
     """Einsum: products of n operands have n − 1 roundings more."""
     sizes = _magnitudes(node)
     n = len(node.inputs)
-    if (
-        n > 2 and (largest := _largest_sum(node, sizes)) > 1
-    ):  # products of some operands may overflow or underflow by themselves
+    # Of three operands and more, products of some may overflow or underflow by themselves.
+    if n > 2 and (largest := _largest_sum(node, sizes)) > 1:
         if largest > FLOATS[setting.arithmetic.compute].largest:
             return [np.full(node.results[0].shape, np.inf)]
         return [_bound(sizes.B, sizes.terms + n, setting, n, grid=_grid(node.inputs, n)) + n * setting.eta * largest]
@@ -238,14 +242,14 @@ def sums(node: Node, setting: Setting) -> list[Array]:
     """ReduceSum, ReduceL1, Sum, CumSum: the terms are the inputs themselves (later inputs are axes, except for Sum)."""
     sizes = _magnitudes(node)
     data = node.inputs if node.operator == "Sum" else node.inputs[:1]
-    grid = _grid_of_each(node) if node.operator in ("ReduceL1", "ReduceSum") else _grid(data, 0)
+    grid = _grid_of_each(node) if node.operator in REDUCED else _grid(data, 0)
     return [_bound(sizes.B, sizes.terms, setting, 1, grid=grid, total=node.results[0])]
 
 
 def sum_of_squares(node: Node, setting: Setting) -> list[Array]:
     """ReduceSumSquare: each square has a rounding of its own."""
     sizes = _magnitudes(node)
-    return [_bound(sizes.B, sizes.terms + 1, setting, grid=_grid_of_each(node, 2), total=node.results[0])]
+    return [_bound(sizes.B, sizes.terms + 1, setting, grid=_grid_of_each(node), total=node.results[0])]
 
 
 def means(node: Node, setting: Setting) -> list[Array]:
@@ -254,11 +258,9 @@ def means(node: Node, setting: Setting) -> list[Array]:
     By a power of two, division is exact, before the sum and after it; by other numbers it may round every term."""
     sizes, window = _magnitudes(node), _divisor(node)
     data = node.inputs if node.operator == "Mean" else node.inputs[:1]
-    form = FLOATS[setting.arithmetic.compute]
-    least = form.smallest_normal if setting.arithmetic.flushes else form.smallest_subnormal
     exact = bool(np.all(np.frexp(window)[0] == 0.5)) and (node.operator != "AveragePool" or _counts_all(node, sizes))
-    grid = _grid_of_each(node) if node.operator == "ReduceMean" else np.asarray(_grid(data, 0))
-    grid = np.where(exact & (grid / window >= least), grid, 0.0)
+    grid = _grid_of_each(node) if node.operator in REDUCED else np.asarray(_grid(data, 0))
+    grid = np.where(exact & (grid / window >= _least(FLOATS[setting.arithmetic.compute], setting)), grid, 0.0)
     sums = _bound(sizes.B * window, sizes.terms + 3, setting, 1, grid=grid, total=node.results[0] * window)
     return [np.where(np.isinf(sums), np.inf, sums / window)]
 
