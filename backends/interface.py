@@ -27,6 +27,29 @@ MemoryKind = Literal["host", "dmabuf", "nt_handle", "iosurface", "cl_mem", "dlpa
 MapMode = Literal["r", "w", "rw"]
 Options = Mapping[str, str]
 
+FEATURES: Mapping[str, str] = {
+    "allocate": "`Executable.allocate` gives buffers of the device's choice",
+    "import": "`Device.import_` uses host memory in place",
+    "strided-import": "`Device.import_` takes `ExternalMemory.strides`",
+    "bind-outputs": "`Executable.bind` takes output buffers",
+    "in-place": "one buffer may be bound to an input and to an output of the same shape and type",
+    "view": "`Buffer.view` gives long-lived read-only views",
+    "export": "`Buffer.export` gives a handle that `Device.import_` of the same stack takes",
+    "dlpack": "buffers have `__dlpack__` and `__dlpack_device__`",
+    "array-interface": "buffers have `__array_interface__`",
+    "async": "`Binding.submit` may return before the work is done",
+    "queues": "`Device.queue` gives queues whose work may overlap",
+    "copies": "`Device.copies` counts",
+    "compile-cache": "`Device.compile` takes the option `cache`, a folder",
+    "deterministic": "the same executable gives the same bits for the same inputs",
+    "threads": "calls may come from several threads at once",
+}
+"""What a device may declare beside operators, in `Capabilities.features`, and what each word means."""
+
+LAYOUTS: Mapping[str, tuple[int, ...]] = {"NHWC": (0, 2, 3, 1), "OHWI": (0, 2, 3, 1), "NK": (1, 0)}
+"""Layout of a compiled input or output → its axes, as a permutation of the model's: NCHW, OIHW, [K, N]. "NC1HWC0" is no
+permutation: channels are split into C1 blocks of C0, the last one filled up with zeros, and the block's channels lie last."""
+
 
 class BackendError(Exception):
     """What a device stack could not do. `phase` is where, `code` and `text` are the vendor's own words, verbatim."""
@@ -97,15 +120,23 @@ class Capabilities:
     precision: tensor dtype, or class of operators and dtype, → rung of the arithmetic that computes it, or a rung with further
         declarations, e.g. {"float32": "fp32", "linear:float32": {"rung": "fp32", "rounding": "toward-zero"}}
         (docs/numerics.md).
+    layouts: names of `LAYOUTS`, or "NC1HWC0", that the compile option `layout.TENSOR` takes.
     alignment: bytes that the address of an imported buffer must be a multiple of.
+    size_multiple: bytes that the size of an imported buffer must be a multiple of.
+    max_rank: largest rank of a tensor. dynamic_shapes: whether models may leave dimensions open.
+    memory_kinds: what `Device.import_` and `Executable.allocate` take.
+    features: words of `FEATURES`. Left at None, everything is tried, and what is declined is unsupported.
     """
 
     operators: Mapping[str, frozenset[str]] | None = None
     precision: Mapping[str, str | Mapping[str, Any]] | None = None
     layouts: frozenset[str] | None = None
     alignment: int | None = None
+    size_multiple: int | None = None
     memory_kinds: frozenset[str] | None = None
     dynamic_shapes: bool | None = None
+    max_rank: int | None = None
+    features: frozenset[str] | None = None
 
     def declares(self, operator: str, dtype: str) -> bool | None:
         """True or False as declared, None where the device declares nothing about operators."""
@@ -128,25 +159,34 @@ class NodePlacement:
 
 @dataclasses.dataclass(frozen=True)
 class TensorSpec:
-    """Shape, type and memory constraints of one compiled input or output. A dimension of None is dynamic."""
+    """Shape, type and memory constraints of one compiled input or output. A dimension of None is dynamic.
+
+    The shape is that of the memory: with the compile option `layout.TENSOR`, the shape in that layout.
+    """
 
     name: str
     shape: tuple[int | None, ...]
     dtype: str
     strides: tuple[int, ...] | None = None  # bytes; None: contiguous, C order
-    nbytes: int | None = None  # bytes to allocate, vendor padding included; None while the shape is dynamic
+    nbytes: int | None = None  # bytes to allocate, row pitch and vendor padding included; None while the shape is dynamic
     alignment: int = 1
     memory_kinds: frozenset[str] = frozenset({"host"})
 
 
 @dataclasses.dataclass(frozen=True)
 class ExternalMemory:
-    """Memory that somebody else owns and the device is asked to use in place. `handle` is an address or an OS handle."""
+    """Memory that somebody else owns and the device is asked to use in place. `handle` is an address or an OS handle.
+
+    strides: bytes between elements along each axis of the tensor that will be bound; None: as its `TensorSpec` says. All lie
+    within `nbytes` bytes from `offset`, negative strides included: the first element is at `offset` plus `first`.
+    """
 
     kind: MemoryKind
     handle: int
     offset: int
     nbytes: int
+    strides: tuple[int, ...] | None = None
+    first: int = 0
 
 
 class Buffer(abc.ABC):
@@ -264,7 +304,11 @@ class Device(abc.ABC):
 
     @abc.abstractmethod
     def compile(self, model: bytes, options: Options | None = None) -> Executable:
-        """Compile a serialised ONNX ModelProto. Raises Unsupported, CompileError, OutOfMemory, DeviceLost."""
+        """Compile a serialised ONNX ModelProto. Raises Unsupported, CompileError, OutOfMemory, DeviceLost.
+
+        Options that the suite itself gives, which a backend may decline with Unsupported: `layout.TENSOR` = a layout that the
+        capabilities name, for one input or output; `cache` = a folder in which compiled models are kept.
+        """
 
     def capabilities(self) -> Capabilities:
         """What this device declares about itself."""
@@ -275,7 +319,11 @@ class Device(abc.ABC):
         return Queue()
 
     def import_(self, memory: ExternalMemory) -> Buffer:
-        """Use somebody else's memory in place."""
+        """Use somebody else's memory in place.
+
+        Raises Unsupported for a kind, an address, a size or strides that the device does not take. Where the runtime takes
+        them but works on a copy, `Binding.adopted` says so.
+        """
         raise Unsupported(f"this backend cannot import {memory.kind} memory", phase="allocate")
 
     def probe(self) -> dict[str, Any]:
@@ -286,6 +334,14 @@ class Device(abc.ABC):
 
     def copies(self) -> int | None:
         """Tensor copies between host and device since opening, None where the stack cannot count them."""
+        return None
+
+    def allocated(self) -> int | None:
+        """Bytes of device memory in use, None where the stack cannot tell."""
+        return None
+
+    def clock(self) -> float | None:
+        """Seconds on a clock of the device's own that includes everything submitted and waited for; None: the host's counts."""
         return None
 
     def close(self) -> None:  # noqa: B027
@@ -307,6 +363,10 @@ class Backend(abc.ABC):
     def unavailable(self) -> str | None:
         """None when this backend can run here, else one line that says what is missing. Must not load vendor libraries."""
         return None
+
+    def runs_in_process(self, options: Options) -> bool:
+        """Whether a device opened with these options can do without a worker."""
+        return self.in_process
 
     @abc.abstractmethod
     def discover(self) -> list[DeviceInfo]:

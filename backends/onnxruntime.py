@@ -16,7 +16,7 @@ import numpy as np
 from backends import machine, options, ortvalue, registry
 from backends.elements import Element
 from backends.elements import memory as array_at
-from backends.host import CompletedFence, HostBuffer
+from backends.host import CompletedFence, HostBuffer, ImportedBuffer, check_names
 from backends.interface import (
     Backend,
     BackendError,
@@ -51,6 +51,9 @@ NOT_ASSIGNED = "fallback to CPU EP has been explicitly disabled"
 CLAIMED = "format as requested by"
 """Of the error when a provider asked for its layout of a node and then did not take it (graph_partitioner.cc)."""
 
+NO_TYPE = "is not currently registered or supported"
+"""Of the error when it has no element type of the model's (MLDataType, data_types.cc): complex numbers."""
+
 OUT_OF_MEMORY = ("Failed to allocate memory", "bad_alloc", "out of memory")
 
 
@@ -68,7 +71,7 @@ def translate(error: Exception, phase: Phase) -> BackendError:
         return OutOfMemory(text, phase=phase, code=code)
     if phase != "compile":
         return RunError(text, phase=phase, code=code)
-    if code == "NOT_IMPLEMENTED" or NOT_ASSIGNED in text:
+    if code == "NOT_IMPLEMENTED" or NOT_ASSIGNED in text or NO_TYPE in text:
         return Unsupported(text, code=code)
     return CompileError(text, code=code, accepted=code == "EP_FAIL" or CLAIMED in text)
 
@@ -180,6 +183,7 @@ class OnnxRuntimeDevice(Device):
             precision={"float32": "fp32"} if on_cpu else None,
             memory_kinds=frozenset({"host"}),
             dynamic_shapes=True if on_cpu else None,
+            features=features(on_cpu),
         )
 
     def compile(self, model: bytes, options: Options | None = None) -> Executable:
@@ -190,7 +194,18 @@ class OnnxRuntimeDevice(Device):
         """Host memory as raw bytes, which `bind` lays out as the tensor; its owner keeps it alive."""
         if memory.kind != "host":
             return super().import_(memory)
-        return HostBuffer(array_at(memory.handle + memory.offset, memory.nbytes))
+        if memory.strides is not None:
+            raise Unsupported("ONNX Runtime's tensors are contiguous", phase="allocate")
+        return ImportedBuffer(array_at(memory.handle + memory.offset, memory.nbytes))
+
+
+def features(on_cpu: bool) -> frozenset[str]:
+    """What this adapter offers of `backends.interface.FEATURES`. Only of the CPU is it known that memory is used in place; of
+    `InferenceSession` that its `run` may be called from several threads (onnxruntime.ai, Python API)."""
+    import onnxruntime
+
+    found = {"allocate", "bind-outputs", "view"} | ({"import", "threads"} if on_cpu else set())
+    return frozenset(found | ({"dlpack"} if hasattr(onnxruntime.OrtValue, "__dlpack__") else set()))
 
 
 def create_session(
@@ -264,7 +279,9 @@ class OnnxRuntimeExecutable(Executable):
         ]
 
     def allocate(self, name: str, kind: MemoryKind = "host") -> Buffer:
-        spec = next(s for s in (*self._inputs, *self._outputs) if s.name == name)
+        spec = next((s for s in (*self._inputs, *self._outputs) if s.name == name), None)
+        if spec is None:
+            raise RunError(f"the model has no input or output {name}", phase="allocate", code="unknown_name")
         element = self.elements[name]
         if kind != "host" or element is None or spec.nbytes is None:
             why = f"{kind} memory" if kind != "host" else f"memory for {spec.dtype}{list(spec.shape)}"
@@ -272,11 +289,13 @@ class OnnxRuntimeExecutable(Executable):
                 f"this adapter allocates host memory for tensors of fixed shape only, not {why}", phase="allocate"
             )
         shape = [d or 0 for d in spec.shape]
-        if element.bits < 8:
-            return ortvalue.PackedBuffer(shape, element)
-        return HostBuffer(np.zeros(shape, element.numpy))
+        try:
+            return ortvalue.PackedBuffer(shape, element) if element.bits < 8 else ortvalue.ValueBuffer(shape, element)
+        except MemoryError as error:
+            raise OutOfMemory(f"{spec.nbytes} bytes for {name}: {error}", code="MemoryError") from error
 
     def bind(self, inputs: Mapping[str, Buffer], outputs: Mapping[str, Buffer] | None = None) -> Binding:
+        check_names(self, inputs, outputs)
         return OnnxRuntimeBinding(self, inputs, outputs)
 
     def run(self, feeds: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -361,7 +380,7 @@ class OnnxRuntimeBinding(Binding):
         if not isinstance(buffer, HostBuffer) or element is None or element.name == "str" or element.bits < 8:
             raise Unsupported(f"{type(buffer).__name__} cannot be bound to {spec.dtype} tensor {spec.name}", phase="load")
         array = buffer.array
-        if array.dtype == np.uint8 and element.name != "uint8" and spec.nbytes == array.nbytes:
+        if isinstance(buffer, ImportedBuffer) and spec.nbytes == array.nbytes:
             array = array.view(element.numpy)
         if array.dtype == element.numpy and spec.nbytes == array.nbytes:
             array = array.reshape([d or 0 for d in spec.shape])

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from backends import machine, options, registry
+from backends import machine, options, ovlayout, registry
 from backends.elements import memory as array_at
-from backends.host import CompletedFence, HostBuffer
+from backends.host import CompletedFence, HostBuffer, ImportedBuffer, check_names
 from backends.interface import (
     Backend,
     BackendError,
@@ -59,6 +59,11 @@ def translate(error: Exception, phase: Phase, *, accepted: bool = False) -> Back
         return CompileError(text, code=code, accepted=accepted)
     return RunError(text, phase=phase, code=code)
 
+
+FEATURES = frozenset({"allocate", "bind-outputs", "compile-cache", "view"})
+ON_CPU = frozenset({"import", "threads"})
+"""Features of all plugins, and of the CPU's beside those: others may move the memory behind the tensor. `run` makes an infer
+request of its own for each call, as docs.openvino.ai asks of threads."""
 
 RUNGS = {"f32": "fp32", "bf16": "bf16-in", "f16": "fp16-faithful"}
 """Inference precision → rung of float32 models (docs/numerics.md)."""
@@ -151,10 +156,17 @@ class OpenVinoDevice(Device):
     def capabilities(self) -> Capabilities:
         """Only what the pinned precision says; plugins list no operators, they answer `query_model` for one model."""
         rung = RUNGS.get(self.config.get("INFERENCE_PRECISION_HINT", ""))
-        return Capabilities(precision={"float32": rung} if rung else None, memory_kinds=frozenset({"host"}))
+        return Capabilities(
+            precision={"float32": rung} if rung else None,
+            layouts=frozenset(ovlayout.MODEL_LAYOUTS),
+            memory_kinds=frozenset({"host"}),
+            features=FEATURES | (ON_CPU if self.info.name == "CPU" else frozenset()),
+        )
 
     def compile(self, model: bytes, options: Options | None = None) -> Executable:
-        config = self.backend.config(self.core, self.info.name, {**self.options, **options}) if options else self.config
+        layouts, others = ovlayout.split(options or {})
+        cache = {"CACHE_DIR": others.pop("cache")} if "cache" in others else {}
+        config = self.backend.config(self.core, self.info.name, {**self.options, **others}) if others else self.config
         try:
             graph = self.core.read_model(model)
         except Exception as error:
@@ -164,7 +176,11 @@ class OpenVinoDevice(Device):
                 raise Unsupported(translated.text, code=translated.code) from error
             raise translated from error
         try:
+            if layouts:
+                graph = ovlayout.laid_out(graph, layouts)
             supported = self.core.query_model(graph, self.info.name, config)
+        except BackendError:
+            raise
         except Exception as error:
             raise translate(error, "compile") from error
         declined = [
@@ -175,7 +191,7 @@ class OpenVinoDevice(Device):
         if declined:
             raise Unsupported(f"query_model: {self.info.name} does not support {', '.join(declined)}", code="query_model")
         try:
-            compiled = self.core.compile_model(graph, self.info.name, config)
+            compiled = self.core.compile_model(graph, self.info.name, {**config, **cache})
         except Exception as error:
             raise translate(error, "compile", accepted=True) from error
         return OpenVinoExecutable(self, compiled, model)
@@ -184,7 +200,9 @@ class OpenVinoDevice(Device):
         """Host memory as raw bytes, which `bind` lays out as the tensor; its owner keeps it alive."""
         if memory.kind != "host":
             return super().import_(memory)
-        return HostBuffer(array_at(memory.handle + memory.offset, memory.nbytes))
+        if memory.strides is not None:
+            raise Unsupported("this adapter makes contiguous tensors only", phase="allocate")
+        return ImportedBuffer(array_at(memory.handle + memory.offset, memory.nbytes))
 
 
 class OpenVinoExecutable(Executable):
@@ -238,19 +256,28 @@ class OpenVinoExecutable(Executable):
         return placed
 
     def allocate(self, name: str, kind: MemoryKind = "host") -> Buffer:
-        spec = next(s for s in (*self._inputs, *self._outputs) if s.name == name)
+        spec = next((s for s in (*self._inputs, *self._outputs) if s.name == name), None)
+        if spec is None:
+            raise RunError(f"the model has no input or output {name}", phase="allocate", code="unknown_name")
         element = element_of({**self.input_ports, **self.output_ports}[name])
         if kind != "host" or spec.nbytes is None:
             why = f"{kind} memory" if kind != "host" else f"memory for {spec.dtype}{list(spec.shape)}"
             raise Unsupported(
                 f"this adapter allocates host memory for tensors of fixed shape only, not {why}", phase="allocate"
             )
-        return HostBuffer(np.zeros([d or 0 for d in spec.shape], element.numpy))
+        try:
+            return HostBuffer(np.zeros([d or 0 for d in spec.shape], element.numpy))
+        except (MemoryError, ValueError) as error:  # NumPy's for sizes that no address can hold
+            raise OutOfMemory(f"{spec.nbytes} bytes for {name}: {error}", code=type(error).__name__) from error
 
     def bind(self, inputs: Mapping[str, Buffer], outputs: Mapping[str, Buffer] | None = None) -> Binding:
+        check_names(self, inputs, outputs)
         return OpenVinoBinding(self, inputs, outputs)
 
     def run(self, feeds: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        missing = [name for name in self.input_ports if name not in feeds]
+        if missing:  # OpenVINO would compute with what its own tensors hold
+            raise RunError(f"no value for input {', '.join(missing)}", phase="load", code="missing_input")
         try:
             request = self.compiled.create_infer_request()
             for name, array in feeds.items():
@@ -282,6 +309,7 @@ class OpenVinoBinding(Binding):
         self._executable = executable
         self._inputs = dict(inputs)
         self._copied: set[str] = set()
+        self._held: list[np.ndarray] = []  # OpenVINO leaves it to the caller to keep shared memory alive
         try:
             self._request = executable.compiled.create_infer_request()
             for name, buffer in inputs.items():
@@ -311,9 +339,10 @@ class OpenVinoBinding(Binding):
             self._copied.add(name)
             return
         if port.get_partial_shape().is_static and array.nbytes == element.nbytes(list(port.get_shape())):
-            if array.dtype == np.uint8 and element.name != "uint8":
+            if isinstance(buffer, ImportedBuffer):
                 array = array.reshape(-1).view(element.numpy)
             array = array.reshape(list(port.get_shape()))
+        self._held.append(array)
         self._request.set_tensor(port, wrap(array, port))
 
     def submit(self, queue: Queue | None = None, after: Sequence[Fence] = ()) -> Fence:

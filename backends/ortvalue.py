@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from backends.elements import Element, memory, pack, unpack
-from backends.interface import Buffer, MapMode
+from backends.host import HostBuffer
+from backends.interface import Buffer, MapMode, Unsupported
 
 ELEMENTS: dict[str, Element] = {
     "float": Element("float32", 1, 32),
@@ -120,6 +121,33 @@ def run(session: Any, elements: Mapping[str, Element | None], feeds: Mapping[str
         io.bind_output(name)
     session.run_with_iobinding(io)
     return {name: np.array(unwrap(value)) for name, value in zip(names, io.get_outputs(), strict=True)}
+
+
+class ValueBuffer(HostBuffer):
+    """A tensor in ONNX Runtime's own memory, zeroed. Not for packed types."""
+
+    def __init__(self, shape: Sequence[int], element: Element) -> None:
+        self._value = allocate(shape, element)
+        super().__init__(unwrap(self._value))
+        self.array[...] = np.zeros((), element.numpy)
+
+    def __dlpack__(self, *, stream: Any = None) -> Any:
+        return self._exported().__dlpack__(stream=stream)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        place: tuple[int, int] = self._exported().__dlpack_device__()
+        return place
+
+    def _exported(self) -> Any:
+        """The OrtValue, which has DLPack since ONNX Runtime 1.24. Raises Unsupported, and RunError after release."""
+        _ = self.array
+        if not hasattr(self._value, "__dlpack__"):
+            raise Unsupported("this version of ONNX Runtime has no DLPack", phase="read")
+        return self._value
+
+    def release(self) -> None:
+        super().release()
+        self._value = None
 
 
 class PackedBuffer(Buffer):

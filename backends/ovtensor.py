@@ -43,7 +43,8 @@ def element_of(port: Any) -> Element:
 
 
 def wrap(array: np.ndarray, port: Any) -> Any:
-    """A tensor over the memory of `array`; a copy for packed types, strings and arrays that are not contiguous."""
+    """A tensor over the memory of `array`; a copy for packed types, strings and arrays that are not contiguous or read-only,
+    which OpenVINO does not share."""
     import openvino
 
     element = element_of(port)
@@ -53,7 +54,7 @@ def wrap(array: np.ndarray, port: Any) -> Any:
         raise TypeError(f"array of {array.dtype} where {element.name} is expected")
     if element.bits < 8:
         return openvino.Tensor(pack(array, element.bits), list(array.shape), port.get_element_type())
-    array = np.asarray(array, order="C")
+    array = np.require(array, requirements=["C", "W"])
     if element.onnx <= 13:
         return openvino.Tensor(array, shared_memory=True)
     return openvino.Tensor(array.reshape(-1).view(np.uint8), list(array.shape), port.get_element_type())

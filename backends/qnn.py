@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 from backends import machine, options, registry
 from backends.interface import BackendError, Capabilities, Device, DeviceInfo, DeviceLost, Executable, Options
-from backends.onnxruntime import OnnxRuntimeBackend, OnnxRuntimeDevice, OnnxRuntimeExecutable, create_session
+from backends.onnxruntime import OnnxRuntimeBackend, OnnxRuntimeDevice, OnnxRuntimeExecutable, create_session, features
 
 PROVIDER_OPTIONS = (
     "device_id",
@@ -164,7 +164,8 @@ class QnnDevice(OnnxRuntimeDevice):
     """The HTP. It declares nothing about itself: precision depends on soc_model, the partitioner answers per model."""
 
     def capabilities(self) -> Capabilities:
-        return Capabilities(memory_kinds=frozenset({"host"}))
+        """Host memory can be bound, but whether the HTP uses it in place nobody says: real ones copy what is not registered."""
+        return Capabilities(memory_kinds=frozenset({"host"}), features=features(on_cpu=False))
 
     def compile(self, model: bytes, options: Options | None = None) -> Executable:
         merged = self.backend.check_options({**self.options, **(options or {})})

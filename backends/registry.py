@@ -26,6 +26,7 @@ BUILT_IN: dict[str, str] = {
     "onnxruntime": "backends.onnxruntime:OnnxRuntimeBackend",
     "openvino": "backends.openvino:OpenVinoBackend",
     "qnn": "backends.qnn:QnnBackend",
+    "opencl": "backends.opencl:OpenClBackend",
 }
 
 

@@ -33,6 +33,7 @@ SKIP_GROUPS = 8  # kinds of skipped cases named
 IN_FLIGHT_LIMIT = 5
 
 # Options that a failing case needs again to fail in the same way.
+OPERATOR_TESTS = "suites/test_operators.py::"
 RERUN_OPTIONS = (
     *("--backend", "--device", "--ep", "--ep-option", "--backend-option", "--partner", "--device-host"),
     *("--profile", "--capabilities", "--fault", "--timeout-scale"),
@@ -346,7 +347,7 @@ def rerun_line(header: Mapping[str, Any], record: Record) -> str:
         if name in RERUN_OPTIONS:
             kept.append(_quoted(word if equals else f"{word}={following}"))
     options = " ".join(kept)
-    if record.operator:
+    if record.test.startswith(OPERATOR_TESTS):
         return f'{start} {options} --case "{record.id}"'
     return f'{start.removesuffix(" suites")} "{record.test}" {options}'
 

@@ -16,6 +16,7 @@ usage: npu-cts run [pytest options] [--backend X] …   run the suites (npu-cts 
        npu-cts backends                               what can run here, and why not
        npu-cts summary JOURNAL…                       what a run said at its end, also of one that was killed
        npu-cts validate JOURNAL…                      check journals against their schema
+       npu-cts faults [NAME…] [--score]               faults of the simulated device, and whether the suite finds them
        npu-cts --version
 """
 
@@ -35,6 +36,10 @@ def main(arguments: list[str] | None = None) -> int:
             return validate([first, *rest])
         case ["summary", first, *rest]:
             return show([first, *rest])
+        case ["faults", *rest]:
+            from suites import faults  # which loads every suite
+
+            return faults.main(rest)
         case ["--version"]:
             print(f"npu-cts {header.suite()['version']}")
             return 0

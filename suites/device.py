@@ -62,6 +62,14 @@ class RunState:
 
 
 @dataclasses.dataclass(frozen=True)
+class Subject:
+    """What the running test is about. suite: its module, "" for operators. feature: that its requirement asks of the device."""
+
+    suite: str = ""
+    feature: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
 class Run:
     """One case on the device: what was observed, and the way to do the same again in a fresh process."""
 
@@ -70,6 +78,8 @@ class Run:
     observation: Observation
     perform: Callable[[], Observation]
     compile_only: bool = False
+    exercise: bool = False
+    subject: Subject = dataclasses.field(default_factory=lambda: Subject())
 
     def again(self) -> Observation:
         """The same request in a new worker process."""
@@ -80,8 +90,9 @@ class Run:
 class DeviceUnderTest:
     """What tests call. Outputs and evidence are judged by `suites.judge.verify`."""
 
-    def __init__(self, state: RunState) -> None:
+    def __init__(self, state: RunState, subject: Subject | None = None) -> None:
         self.state = state
+        self.subject = subject or Subject()
 
     @property
     def info(self) -> DeviceInfo:
@@ -107,8 +118,15 @@ class DeviceUnderTest:
         )
 
     def exercise(self, function: Callable[..., Any], case: Case, *arguments: int | float | str | bytes | np.ndarray) -> Run:
-        """Call a module-level `function(device, model, feeds, *arguments)` next to the device; its result is the evidence."""
-        return self._run(case, lambda: self.state.session.exercise(function, case.model_bytes, case.feeds, *arguments))
+        """Call a module-level `function(device, model, feeds, *arguments)` next to the device.
 
-    def _run(self, case: Case, perform: Callable[[], Observation], *, compile_only: bool = False) -> Run:
-        return Run(self.state, case, perform(), perform, compile_only)
+        It returns what an `exercises.evidence.Evidence` holds.
+        """
+        return self._run(
+            case, lambda: self.state.session.exercise(function, case.model_bytes, case.feeds, *arguments), exercise=True
+        )
+
+    def _run(
+        self, case: Case, perform: Callable[[], Observation], *, compile_only: bool = False, exercise: bool = False
+    ) -> Run:
+        return Run(self.state, case, perform(), perform, compile_only, exercise, self.subject)

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
+from typing import Any
 
 import pytest
 
-from backends.interface import Phase
+from backends.interface import Capabilities, Phase
 from backends.worker import DeviceGone, Observation
 from reference.verify import TensorVerdict
 from reference.verify import verify as verify_outputs
+from reference.verify.diagnosis import Diagnosis
+from reference.verify.graphs import verify_graph
 from results.record import Record, Rerun, Vendor
 from results.verdict import Facts, Verdict, decide
 from suites.cases.case import Case
+from suites.cases.graphs import GraphCase
 from suites.device import Run
+from suites.exercises.evidence import Evidence
 
 SEVERITY = ("mismatch", "inconclusive", "pass_reduced", "pass", "implementation_defined")
 """The verdict of a case is that of its worst output; open elements do not spoil a case whose others are right."""
@@ -35,8 +40,13 @@ class Judgement:
 def judge(run: Run, seen: Observation) -> Judgement:
     """The verdict on one observation of a run; a pure function of case, observation and the session's precision."""
     case, state = run.case, run.state
+    told = Evidence.of(seen.evidence) if seen.evidence is not None else None
     tensors: list[TensorVerdict] = []
-    if seen.ended == "ran":
+    if told is not None:
+        tensors = _verified_evidence(run, told)
+    elif seen.ended == "ran" and isinstance(case, GraphCase):
+        tensors = verify_graph(case.model, case.feeds, seen.outputs, state.precision.profile)
+    elif seen.ended == "ran":
         tensors = verify_outputs(
             case.model,
             case.feeds,
@@ -47,11 +57,12 @@ def judge(run: Run, seen: Observation) -> Judgement:
             before=state.before,
         )
     worst = min((t.status for t in tensors), key=SEVERITY.index, default=None)
-    name = case.operator if case.domain in ("", "ai.onnx") else f"{case.domain}:{case.operator}"
+    if told is not None and told.undefined and worst == "pass":
+        worst = "implementation_defined"
     off_device = [p.node for p in seen.placement or () if not p.on_device]
     decision = decide(
         Facts(
-            declared=state.session.capabilities.declares(name, case.dtype),
+            declared=_declared(run, seen),
             ended=seen.ended,
             accepted=seen.accepted,
             on_device=None if seen.placement is None else not off_device,
@@ -69,10 +80,73 @@ def judge(run: Run, seen: Observation) -> Judgement:
         decision.verdict,
         "verify" if seen.ended == "ran" else seen.phase,
         reason,
-        tuple(decision.notes),
-        {t.name: t.numbers for t in tensors},
-        tuple(f"{found.cause}: {found.sentence(t.name)}" for t in tensors for found in t.diagnosis),
+        (*decision.notes, *(told.notes if told else ())),
+        {**{t.name: t.numbers for t in tensors if t.numbers}, **(told.numbers if told else {})},
+        tuple(f"{f.cause}: {f.sentence(t.name) if t.name else f.text}" for t in tensors for f in t.diagnosis),
     )
+
+
+def _declared(run: Run, seen: Observation) -> bool | None:
+    """Whether the device says that it can do what was asked: of the operator, and of the feature once that was compiled."""
+    case, capabilities = run.case, run.state.session.capabilities
+    name = case.operator if case.domain in ("", "ai.onnx") else f"{case.domain}:{case.operator}"
+    if seen.phase == "compile" or not run.exercise:
+        outside = isinstance(case, GraphCase) or _is_outside(case, capabilities)
+        return None if outside else capabilities.declares(name, case.dtype)
+    feature = run.subject.feature
+    if not feature:
+        return None
+    return None if capabilities.features is None else capabilities.features.issuperset(feature.split())
+
+
+def _is_outside(case: Case, capabilities: Capabilities) -> bool:
+    """Whether a shape of the model is beyond what the device says of shapes: its claims about operators are none about that.
+
+    Dimensions are open where a shape is fed.
+    """
+    if capabilities.dynamic_shapes is not False and capabilities.max_rank is None:
+        return False
+    shapes = [v.type.tensor_type.shape.dim for v in (*case.model.graph.input, *case.model.graph.output)]
+    is_open = any(not dimension.HasField("dim_value") for shape in shapes for dimension in shape)
+    rank = max(map(len, shapes), default=0)
+    return (capabilities.dynamic_shapes is False and is_open) or (capabilities.max_rank or rank) < rank
+
+
+def _verified_evidence(run: Run, told: Evidence) -> list[TensorVerdict]:
+    """What an exercise found wrong by itself, then the verdicts on every inference that it made."""
+    found = [
+        TensorVerdict("", "mismatch", sentence, diagnosis=(Diagnosis(cause, sentence),)) for cause, sentence in told.findings
+    ]
+    earlier: list[tuple[Any, Any]] = []
+    for label, feeds, outputs in told.runs:
+        if isinstance(run.case, GraphCase):
+            tensors = verify_graph(run.case.model, feeds, outputs, run.state.precision.profile)
+        else:
+            tensors = verify_outputs(
+                run.case.model,
+                feeds,
+                outputs,
+                run.state.precision.profile,
+                previous=[array for _, before in earlier for array in before.values()],
+                before=(run.case.model, earlier[-1][0]) if earlier else None,
+            )
+        earlier.append((feeds, outputs))
+        found += [
+            dataclasses.replace(t, name=f"{label}: {t.name}", message=t.message and f"{label}: {t.message}") for t in tensors
+        ]
+    found += [TensorVerdict("", "implementation_defined", text) for text in told.undefined]
+    return _fused(found) or [TensorVerdict("", "pass")]
+
+
+def _fused(found: list[TensorVerdict]) -> list[TensorVerdict]:
+    """Of a graph that ran together and apart: what is wrong together alone is the fault of making one of several nodes."""
+    right = {t.name.removeprefix("apart: ") for t in found if t.name.startswith("apart: ") and t.status != "mismatch"}
+    alone = [t.status == "mismatch" and t.name.removeprefix("together: ") in right for t in found]
+    text = "it is right once every intermediate tensor is an output"
+    return [
+        dataclasses.replace(t, diagnosis=(Diagnosis("fusion-changes", f"{t.name}: {text}"),)) if is_alone else t
+        for t, is_alone in zip(found, alone, strict=True)
+    ]
 
 
 def verify(case: Case, run: Run) -> None:
@@ -131,7 +205,7 @@ def _record(case: Case, run: Run, judgement: Judgement, rerun: Judgement | None)
         domain=case.domain,
         opset=case.opset,
         dtype=case.dtype,
-        family=case.family,
+        family=run.subject.suite or case.family,
         phase=judgement.phase,
         reason=judgement.reason,
         vendor=Vendor(seen.error or seen.log, seen.code),

@@ -61,6 +61,9 @@ def add(parser: pytest.Parser) -> None:
         metavar="K=V",
         help="option of the backend, repeatable",
     )
+    add_option(
+        "--fault", default=None, metavar="NAME", help="seed a fault into the simulated device (npu-cts faults lists them)"
+    )
     add_option("--partner", default=None, metavar="X", help="second backend opened in the same worker, for shared memory")
     add_option(
         "--device-host",
@@ -92,7 +95,7 @@ def usage_error(text: object) -> pytest.UsageError:
     return pytest.UsageError(line if len(line) <= 600 else f"{line[:299]} … {line[-299:]}")
 
 
-NEVER_EMPTY = ("backend", "device", "ep", "partner", "device_host", "results", "resume", "reset_command")
+NEVER_EMPTY = ("backend", "device", "ep", "fault", "partner", "device_host", "results", "resume", "reset_command")
 
 
 def check_given(config: pytest.Config) -> None:
@@ -114,7 +117,8 @@ def backend_options(config: pytest.Config) -> dict[str, str]:
     if twice:
         raise usage_error(f"--backend-option: {twice[0]} is given twice")
     options = dict(config.option.backend_option)
-    if config.option.ep:
-        options["ep"] = config.option.ep
+    for name in ("ep", "fault"):
+        if getattr(config.option, name):
+            options[name] = getattr(config.option, name)
     options.update({f"ep.{key}": value for key, value in config.option.ep_option})
     return options

@@ -22,8 +22,9 @@ from suites import options, recording, selection
 from suites.cases import operators
 from suites.cases.case import Case
 from suites.cases.identifier import parse
-from suites.device import DeviceUnderTest, RunState
+from suites.device import DeviceUnderTest, RunState, Subject
 from suites.judge import outcome
+from suites.requirement import catalogue
 
 STATE = pytest.StashKey[RunState]()
 RECORDER = pytest.StashKey[recording.Recorder]()
@@ -219,9 +220,12 @@ def run_state(pytestconfig: pytest.Config) -> RunState:
 
 
 @pytest.fixture
-def device(run_state: RunState) -> DeviceUnderTest:
+def device(request: pytest.FixtureRequest, run_state: RunState) -> DeviceUnderTest:
     """The device under test; skips with verdict not_run once it is lost or the budget is spent."""
-    return DeviceUnderTest(run_state)
+    marker = request.node.get_closest_marker("requirement")
+    feature = catalogue()[marker.args[0]].get("feature", "") if marker else ""
+    suite = request.node.path.stem.removeprefix("test_")
+    return DeviceUnderTest(run_state, Subject("" if suite == "operators" else suite, feature))
 
 
 # Running

@@ -1,35 +1,19 @@
-"""The simulated device: a healthy device of no vendor, computing with ONNX Runtime's CPU kernels.
+"""The simulated device: any of the profiles in profiles/, computing with ONNX Runtime's CPU kernels.
 
-`lowering` says what the device supports, `compiler` lowers models, `memory` holds buffers, `engine` computes.
+`compiler` and what it calls turn a model into a program, `memory` and `buffers` hold tensors, `queue` runs work in order and
+gives fences, `clock` says what it costs, `device` and `binding` put them together, `engine` computes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
-import numpy as np
+import dataclasses
 
 from backends import machine, options, registry
-from backends.host import CompletedFence, HostBuffer
-from backends.interface import (
-    Backend,
-    Binding,
-    Buffer,
-    Capabilities,
-    Device,
-    DeviceInfo,
-    Executable,
-    ExternalMemory,
-    Fence,
-    MemoryKind,
-    NodePlacement,
-    Options,
-    Queue,
-    TensorSpec,
-    Unsupported,
-)
-from backends.sim import compiler, lowering, memory
-from backends.sim.engine import Engine
+from backends.interface import Backend, Device, DeviceInfo, Options
+from backends.sim import faults, profile
+
+FAULT = "fault"
+"""Option that names a fault to seed."""
 
 
 class SimBackend(Backend):
@@ -44,141 +28,44 @@ class SimBackend(Backend):
         return registry.missing("onnxruntime", "ONNX Runtime, the engine of the simulated device", self.extra)
 
     def discover(self) -> list[DeviceInfo]:
+        return [self._info(name) for name in profile.names()]
+
+    def _info(self, name: str) -> DeviceInfo:
         versions = machine.versions([*registry.providers("onnxruntime"), "numpy", "onnx", "ml_dtypes"])
         engine = next((f"{name} {versions[name]}" for name in versions if name.startswith("onnxruntime")), "onnxruntime")
-        info = DeviceInfo(
+        simulated = profile.load(name)
+        return DeviceInfo(
             backend=self.name,
-            name="generic",
+            name=name,
             kind="simulated",
-            vendor="NPU-CTS",
-            soc="generic simulated device",
+            vendor=simulated.vendor,
+            soc=simulated.soc,
             runtime=f"sim on {engine}",
             compiler=f"sim on {engine}",
             host=machine.host(),
             versions=versions,
         )
-        return [info]
 
-    def open(self, info: DeviceInfo, options: Options) -> Device:
-        _check(options)
-        found = {device.name: device for device in self.discover()}
-        if info.name not in found:
-            raise ValueError(f"sim has no device {info.name!r}; it has {', '.join(found)}")
-        return SimDevice(found[info.name])
+    def runs_in_process(self, options: Options) -> bool:
+        fault = faults.catalogue().get(options.get(FAULT, ""))
+        return self.in_process and not (fault and fault.isolated)
 
+    def open(self, info: DeviceInfo, given: Options) -> Device:
+        from backends.sim.device import SimDevice, check_options
 
-def _check(given: Options) -> None:
-    options.check(given, (), SimBackend.name)
-
-
-class SimDevice(Device):
-    """One opened simulated device with its own memory."""
-
-    def __init__(self, info: DeviceInfo) -> None:
-        self.info = info
-        self.memory = memory.Memory()
-
-    def capabilities(self) -> Capabilities:
-        return Capabilities(
-            operators=lowering.support_table(),
-            precision={"float64": "fp64", "float32": "fp32", "float16": "fp32", "bfloat16": "fp32"},
-            alignment=1,
-            memory_kinds=frozenset({"host"}),
-            dynamic_shapes=True,
+        fault = given.get(FAULT)
+        if fault is not None and fault not in faults.catalogue():
+            hint = options.nearest(fault, faults.catalogue()) or "; npu-cts faults lists them"
+            raise ValueError(f"sim has no fault {fault!r}{hint}")
+        checked = check_options({key: value for key, value in given.items() if key != FAULT})
+        if info.name not in profile.names():
+            hint = options.nearest(info.name, profile.names()) or f"; it has {', '.join(profile.names())}"
+            raise ValueError(f"sim has no device {info.name!r}{hint}")
+        if fault is None:
+            return SimDevice(self._info(info.name), profile.load(info.name), checked)
+        described = self._info(info.name)
+        device = SimDevice(
+            dataclasses.replace(described, soc=f"{described.soc}, fault {fault}"), profile.load(info.name), checked
         )
-
-    def compile(self, model: bytes, options: Options | None = None) -> Executable:
-        _check(options or {})
-        return SimExecutable(self, compiler.compile_model(model))
-
-    def import_(self, memory: ExternalMemory) -> Buffer:
-        """Host memory in place, as raw bytes that `bind` lays out as the tensor; its owner keeps it alive."""
-        if memory.kind != "host":
-            return super().import_(memory)
-        return self.memory.adopt(memory.handle + memory.offset, memory.nbytes)
-
-    def close(self) -> None:
-        self.memory.close()
-
-
-class SimExecutable(Executable):
-    """A compiled program on its device."""
-
-    def __init__(self, device: SimDevice, program: compiler.Program) -> None:
-        self.device = device
-        self.memory = device.memory
-        self.program = program
-        self.engine = Engine(program.model)
-
-    @property
-    def inputs(self) -> Sequence[TensorSpec]:
-        return self.engine.inputs
-
-    @property
-    def outputs(self) -> Sequence[TensorSpec]:
-        return self.engine.outputs
-
-    def placement(self) -> Sequence[NodePlacement]:
-        """Every node runs on the device, in one partition; `engine` names the wider type of a lowered node."""
-        return [NodePlacement(n.name, n.operator, self.device.info.name, True, 0, n.engine) for n in self.program.nodes]
-
-    def allocate(self, name: str, kind: MemoryKind = "host") -> Buffer:
-        spec = next(s for s in (*self.inputs, *self.outputs) if s.name == name)
-        if kind != "host" or spec.nbytes is None:
-            why = f"{kind} memory" if kind != "host" else f"memory for {spec.dtype}{list(spec.shape)}"
-            raise Unsupported(f"sim allocates host memory for tensors of fixed shape only, not {why}", phase="allocate")
-        return self.memory.allocate([d or 0 for d in spec.shape], self.engine.numpy(name))
-
-    def bind(self, inputs: Mapping[str, Buffer], outputs: Mapping[str, Buffer] | None = None) -> Binding:
-        return SimBinding(self, inputs, outputs)
-
-    def run(self, feeds: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        return self.engine.run(feeds)
-
-    def release(self) -> None:
-        self.engine.release()
-
-
-class SimBinding(Binding):
-    """Bound buffers are used where they lie. Outputs of dynamic shape are the device's, allocated by each run."""
-
-    def __init__(self, executable: SimExecutable, inputs: Mapping[str, Buffer], outputs: Mapping[str, Buffer] | None) -> None:
-        self._executable = executable
-        self._inputs = {name: self._tensor(name, buffer) for name, buffer in inputs.items()}
-        self._targets: dict[str, np.ndarray] = {}
-        self._addresses = {name: buffer.address for name, buffer in inputs.items()}
-        bound: dict[str, Buffer] = {}
-        for spec in executable.outputs:
-            if outputs is None and spec.nbytes is None:
-                bound[spec.name] = HostBuffer(np.empty([0] * max(1, len(spec.shape)), executable.engine.numpy(spec.name)))
-                continue
-            bound[spec.name] = executable.allocate(spec.name) if outputs is None else outputs[spec.name]
-            self._targets[spec.name] = self._tensor(spec.name, bound[spec.name])
-            self._addresses[spec.name] = bound[spec.name].address
-        self.outputs = bound
-
-    def _tensor(self, name: str, buffer: Buffer) -> np.ndarray:
-        """The array of a buffer; raw bytes, as `import_` gives them, take the shape and type of the tensor."""
-        if not isinstance(buffer, HostBuffer):
-            raise Unsupported(f"{type(buffer).__name__} cannot be bound to {name}: it is not host memory", phase="load")
-        spec = next(s for s in (*self._executable.inputs, *self._executable.outputs) if s.name == name)
-        array, dtype = buffer.array, self._executable.engine.numpy(name)
-        if array.dtype == np.uint8 and array.dtype != dtype and spec.nbytes == array.nbytes:
-            array = array.view(dtype)
-        if array.dtype == dtype and spec.nbytes == array.nbytes:
-            array = array.reshape([d or 0 for d in spec.shape])
-        return array
-
-    def submit(self, queue: Queue | None = None, after: Sequence[Fence] = ()) -> Fence:
-        for fence in after:
-            fence.wait()
-        results = self._executable.engine.run(self._inputs, self._targets)
-        for name, buffer in self.outputs.items():
-            if name not in self._targets and isinstance(buffer, HostBuffer):
-                buffer.array = results[name]
-        return CompletedFence()
-
-    def adopted(self, name: str) -> bool | None:
-        """By address: of the array that the engine reads or writes, against the buffer's."""
-        array = self._inputs.get(name, self._targets.get(name))
-        return None if array is None else int(array.ctypes.data) == self._addresses[name]
+        faults.seed(device, fault)
+        return device

@@ -1,21 +1,32 @@
-"""Compiler of the simulated device: casts around nodes that run in a wider type, replacements, function bodies."""
+"""Compiler of the simulated device: from a model to a program, one method a stage, so that each can be replaced alone.
+
+check → place → fuse → translate and round (`translation`, `rounding`) → lay out (`layout`) → function bodies → program.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import functools
+import hashlib
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+import json
+import pathlib
+from collections.abc import Mapping, Sequence
+from importlib import resources
 
 import onnx
 import onnx.inliner
-from onnx import TensorProto, helper
 
-from backends.interface import CompileError, Unsupported
-from backends.sim.lowering import NAMES, TO_ONNX, WORDS, has_kernel, kernels, lowering, replacement
-from backends.sim.support import restriction
-
-TYPE_ATTRIBUTES = ("dtype", "output_datatype", "output_dtype")
-"""Attributes that name the type of an output."""
+from backends import options as options_of
+from backends.interface import CompileError, Options, Unsupported
+from backends.sim import cache, cost, fusion, layout, partition, ports, rounding
+from backends.sim.decompositions import Names, Nodes
+from backends.sim.layout import Form, Step
+from backends.sim.lowering import support_table
+from backends.sim.placement import Declining
+from backends.sim.profile import Profile
+from backends.sim.rounding import Shapes
+from backends.sim.translation import DECLINED, Translation, declare_initializers, label_of, types_of
 
 MAX_EXPANSIONS = 4
 """Function bodies within function bodies: no operator of ONNX goes deeper."""
@@ -23,51 +34,240 @@ MAX_EXPANSIONS = 4
 NEWER = (18, 13)
 """Opsets that an older model is raised to where that changes none of its operators, the first that fits."""
 
+RESHAPE = 5
+"""Opset from which on images can be laid out: Reshape took its shape as an attribute before."""
+
+OPTIONS = ("cache", "cpu_fallback")
+LAYOUT = "layout."
+"""Prefix of the option that asks for the layout of an input or output."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Node:
-    """A node of the model as the user wrote it; `engine` says in which type it was lowered, "" for its own."""
+    """A node of the model as the user wrote it. `engine` says in which type it was translated, or "fused:NODE" with which other
+    it is computed; "" for its own. partition: None on the host."""
 
     name: str
     operator: str
     engine: str
+    on_device: bool = True
+    partition: int | None = 0
 
 
 @dataclasses.dataclass(frozen=True)
 class Program:
-    """The lowered model, serialised, and its nodes."""
+    """What the engine runs, serialised, and the user's nodes. operations: multiply-adds, the most of them in `dtype`; traffic:
+    bytes between memory and units; both as far as shapes are known. conversions: tensors that change their layout at a border.
+    cached: whether it came out of a cache."""
 
     model: bytes
     nodes: Sequence[Node]
+    operations: int = 0
+    traffic: int = 0
+    dtype: str = "float32"
+    conversions: Sequence[str] = ()
+    cached: bool = False
 
 
-def compile_model(model: bytes) -> Program:
-    """Lower a serialised model. Raises Unsupported for what is declined, CompileError for broken models."""
-    try:
-        parsed = onnx.load_from_string(model)
-        raised = _raise_opset(parsed)
-        inferred = onnx.shape_inference.infer_shapes(parsed, check_type=True)
-    except Exception as error:
-        raise CompileError(str(error), code=type(error).__name__) from error
-    opsets = {opset.domain: opset.version for opset in parsed.opset_import}
-    fresh = itertools.count()
-    first = compilation = _Compilation(opsets, fresh)
-    compilation.lower(inferred.graph, {})
-    for _ in range(MAX_EXPANSIONS):
-        if not compilation.functions:
-            break
-        # The bodies are lowered in turn: a half's function was already cast to float32, so it rounds once.
-        typed = onnx.shape_inference.infer_shapes(inferred)
-        _declare_initializers(typed.graph)
-        functions = sorted(compilation.functions)
-        expanded = onnx.inliner.inline_selected_functions(typed, functions, inline_schema_functions=True)
-        inferred = onnx.shape_inference.infer_shapes(expanded)
-        compilation = _Compilation({opset.domain: opset.version for opset in inferred.opset_import}, fresh)
-        compilation.changed = True
-        compilation.lower(inferred.graph, {})
-    if not raised and not first.changed and compilation is first:
-        return Program(model, first.nodes)
-    return Program(inferred.SerializeToString(), first.nodes)
+class Compiler:
+    """Compiles for one profile."""
+
+    def __init__(self, profile: Profile) -> None:
+        self.profile = profile
+        self.declining = Declining(profile)
+
+    def support_table(self) -> Mapping[str, frozenset[str]]:
+        """Operator of ai.onnx → types of its first type constraint that the device supports."""
+        own = {
+            name: frozenset(filter(functools.partial(self.declining.computes, name), t)) for name, t in support_table().items()
+        }
+        return {name: types for name, types in own.items() if types and name not in self.profile.operators.declined}
+
+    def compile(self, model: bytes, options: Options) -> Program:
+        """Raises Unsupported for what is declined, CompileError for broken models, ValueError for an option that is none."""
+        checked = options_of.check(options, OPTIONS, "sim", (LAYOUT,))
+        if "cache" not in checked:
+            return self.build(model, checked)
+        folder, name = pathlib.Path(checked["cache"]), self.cache_key(model, checked)
+        stored = self.cache_load(folder, name)
+        if stored is not None:
+            return dataclasses.replace(_unpacked(stored), cached=True)
+        program = self.build(model, checked)
+        try:
+            self.cache_store(folder, name, _packed(program))
+        except OSError as error:
+            raise CompileError(f"the cache {folder} cannot be written: {error}", code="sim.cache") from error
+        return program
+
+    def cache_key(self, model: bytes, options: Options) -> str:
+        """What a stored program depends on: model, options, profile, and the versions of engine and compiler."""
+        rest = sorted((key, value) for key, value in options.items() if key != "cache")
+        return cache.key(model, repr(rest).encode(), self.profile.fingerprint, self.engine_version().encode(), _sources())
+
+    def engine_version(self) -> str:
+        import onnxruntime
+
+        return f"{onnxruntime.__version__} {onnx.__version__}"
+
+    cache_load = staticmethod(cache.load)
+    cache_store = staticmethod(cache.store)
+
+    def prepare(self, model: onnx.ModelProto) -> onnx.ModelProto:
+        """The user's model as it goes into the compiler: unchanged."""
+        return model
+
+    def build(self, model: bytes, options: Options) -> Program:
+        """Compiles without the cache."""
+        try:
+            parsed = self.prepare(onnx.load_from_string(model))
+            raised = _raise_opset(parsed)
+            static = self.profile.shapes.static
+            inferred = onnx.shape_inference.infer_shapes(parsed, check_type=True, data_prop=static)
+        except Exception as error:
+            raise CompileError(str(error), code=type(error).__name__) from error
+        return Build(self, parsed, inferred, options, raised).program()
+
+    def place(self, graph: onnx.GraphProto, opsets: Mapping[str, int], shapes: Shapes, fallback: bool) -> list[int | None]:
+        """Partition of every node, None on the host. Raises Unsupported for a declined node without `fallback`."""
+        reasons = self.declining.reasons(graph, opsets, shapes)
+        if any(reasons) and not fallback:
+            node, reason = next((n, r) for n, r in zip(graph.node, reasons, strict=True) if r)
+            raise Unsupported(f"{self.profile.name} does not support {reason} (node {label_of(node)})", code=DECLINED)
+        return partition.partitions(graph.node, [not reason for reason in reasons])
+
+    def fuse(
+        self, graph: onnx.GraphProto, placed: Sequence[int | None], types: Mapping[str, str], shapes: Shapes
+    ) -> tuple[dict[int, int], dict[str, str]]:
+        """(node → the leader that it is fused with, tensor that is not stored → its type on the way)."""
+        return fusion.fuse(graph, placed, self.profile.operators.fused, types, shapes)
+
+    def forms(self, types: Mapping[str, str], shapes: Shapes) -> dict[str, Form]:
+        """Tensor → how it lies inside the device if it is an image."""
+        return layout.forms(self.profile, types, shapes)
+
+    def port_form(self, port: str, wanted: str, types: Mapping[str, str], shapes: Shapes) -> Form:
+        """How an input or output lies in memory with the option `layout.PORT`. Raises Unsupported."""
+        block = layout.block_of(self.profile.layout, types.get(port, "float32"))
+        return ports.port_form(port, wanted, self.profile.layout.offered, block, types, shapes)
+
+    def to_layout(self, source: str, target: str, form: Form, name: Names) -> Nodes:
+        """The conversion where an image comes into the device's layout."""
+        return layout.to_layout(source, target, form, name)
+
+    def from_layout(self, source: str, target: str, form: Form, name: Names) -> Nodes:
+        """The conversion where an image leaves the device's layout."""
+        return layout.from_layout(source, target, form, name)
+
+    def round(self, source: str, target: str, form: str, flushes: bool, name: Names) -> Nodes:
+        """The conversion of a float32 tensor to the format in which it is stored, or accumulated."""
+        return rounding.rounded(source, target, form, flushes, name)
+
+
+class Build:
+    """One compilation."""
+
+    def __init__(
+        self, compiler: Compiler, parsed: onnx.ModelProto, inferred: onnx.ModelProto, options: Options, raised: bool
+    ) -> None:
+        self.compiler = compiler
+        self.options = options
+        self.parsed = parsed
+        self.model = inferred
+        self.changed = raised
+        self.types = types_of(inferred.graph)
+        self.shapes = shapes_of(inferred.graph)
+        self.opsets = {opset.domain: opset.version for opset in inferred.opset_import}
+        self.opset = self.opsets.get("", self.opsets.get("ai.onnx", 0))
+        self.fresh = itertools.count()
+        self.conversions: list[str] = []
+        self.nodes: list[Node] = []
+
+    def program(self) -> Program:
+        graph = self.model.graph
+        placed = self.compiler.place(graph, self.opsets, self.shapes, self.options.get("cpu_fallback") == "1")
+        leaders, held = self.compiler.fuse(graph, placed, self.types, self.shapes)
+        operations, traffic, dtype = cost.of(graph, self.types, self.shapes, self.compiler.profile.precision, held)
+        translation, steps = self._translate(placed, leaders, held)
+        laid = self._lay_out(steps, held)
+        if self.changed or translation.functions:
+            del graph.node[:]
+            graph.node.extend(laid)
+            kept = [value for value in graph.value_info if value.name not in held]
+            del graph.value_info[:]
+            graph.value_info.extend(kept)
+        self._lay_out_ports(translation.name)
+        self._expand(translation)
+        serialised = (self.model if self.changed else self.parsed).SerializeToString()
+        return Program(serialised, self.nodes, operations, traffic, dtype, self.conversions)
+
+    def _translate(
+        self, placed: Sequence[int | None], leaders: Mapping[int, int], held: Mapping[str, str]
+    ) -> tuple[Translation, list[Step]]:
+        graph, names = self.model.graph, [label_of(node) for node in self.model.graph.node]
+        translation = Translation(self.opsets, self.fresh, held)
+        units = self.compiler.profile.precision
+        rounds = rounding.Rounding(units, self.shapes, held, translation.name, self.opset, self.compiler.round)
+        steps = []
+        for index, node in enumerate(graph.node):
+            number = placed[index]
+            around = rounds.around if rounds.needed and number is not None else None
+            lowered = translation.node(node, self.types, around)
+            leader = leaders.get(index)
+            for label, operator, engine in translation.engines:
+                fused = f"fused:{names[leader]}" if leader is not None else engine
+                self.nodes.append(Node(label, operator, fused, number is not None, number))
+            translation.engines.clear()
+            steps.append(Step(node, lowered, number, None if leader is None else graph.node[leader]))
+        self.changed |= translation.changed
+        return translation, steps
+
+    def _lay_out(self, steps: Sequence[Step], held: Mapping[str, str]) -> list[onnx.NodeProto]:
+        forms = self.compiler.forms(self.types, self.shapes)
+        if not forms or self.opset < RESHAPE:
+            return [node for step in steps for node in step.placed]
+        numbers = {name for name, shape in self.shapes.items() if shape == ()}
+        convert = (self.compiler.to_layout, self.compiler.from_layout)
+        assignment = layout.Assignment(forms, held, numbers, Translation(self.opsets, self.fresh).name, *convert)
+        nodes = assignment.apply(steps, [value.name for value in self.model.graph.output])
+        self.conversions = assignment.conversions
+        self.changed |= bool(assignment.laid)
+        return nodes
+
+    def _lay_out_ports(self, name: Names) -> None:
+        """Inputs and outputs in the layouts that the options ask for."""
+        graph = self.model.graph
+        wanted = {key.removeprefix(LAYOUT): value for key, value in self.options.items() if key.startswith(LAYOUT)}
+        for port in wanted.keys() - {value.name for value in (*graph.input, *graph.output)}:
+            raise CompileError(f"option {LAYOUT}{port}: the model has no input or output {port}", code="sim.option")
+        if wanted:
+            forms = {port: self.compiler.port_form(port, form, self.types, self.shapes) for port, form in wanted.items()}
+            ports.lay_out_ports(self.model, forms, name, self.compiler.to_layout, self.compiler.from_layout)
+            self.changed = True
+
+    def _expand(self, translation: Translation) -> None:
+        """ONNX's bodies in place of the operators that they stand in for, translated in turn: a half's was already cast to
+        float32, so it rounds once."""
+        for _ in range(MAX_EXPANSIONS):
+            if not translation.functions:
+                return
+            typed = onnx.shape_inference.infer_shapes(self.model)
+            declare_initializers(typed.graph)
+            functions = sorted(translation.functions)
+            expanded = onnx.inliner.inline_selected_functions(typed, functions, inline_schema_functions=True)
+            self.model = onnx.shape_inference.infer_shapes(expanded)
+            translation = Translation({opset.domain: opset.version for opset in self.model.opset_import}, self.fresh)
+            translation.changed = self.changed = True
+            translation.graph(self.model.graph, {})
+
+
+def shapes_of(graph: onnx.GraphProto) -> dict[str, tuple[int, ...] | None]:
+    """Tensor → its shape, None where a dimension is unknown; for everything that is a tensor of known rank."""
+    found: dict[str, tuple[int, ...] | None] = {tensor.name: tuple(tensor.dims) for tensor in graph.initializer}
+    for value in (*graph.input, *graph.output, *graph.value_info):
+        if value.type.HasField("tensor_type") and value.type.tensor_type.HasField("shape"):
+            sizes = [d.dim_value if d.HasField("dim_value") else -1 for d in value.type.tensor_type.shape.dim]
+            found[value.name] = None if -1 in sizes else tuple(sizes)
+    return found
 
 
 def _raise_opset(model: onnx.ModelProto) -> bool:
@@ -93,172 +293,21 @@ def _raise_opset(model: onnx.ModelProto) -> bool:
     return False
 
 
-class _Compilation:
-    """Lowers graphs in place."""
-
-    def __init__(self, opsets: Mapping[str, int], fresh: Iterator[int]) -> None:
-        self.opsets = opsets
-        self.nodes: list[Node] = []
-        self.changed = False
-        self.functions: set[tuple[str, str]] = set()  # (domain, operator) of nodes to be replaced by ONNX's body
-        self._fresh = fresh
-
-    def lower(self, graph: onnx.GraphProto, outer: Mapping[str, str]) -> None:
-        types = {**outer, **_types(graph)}
-        lowered: list[onnx.NodeProto] = []
-        for node in graph.node:
-            for attribute in node.attribute:
-                if attribute.type == onnx.AttributeProto.GRAPH:
-                    self.lower(attribute.g, types)
-            lowered.extend(self._lower_node(node, types))
-        if self.changed or self.functions:
-            del graph.node[:]
-            graph.node.extend(lowered)
-
-    def _lower_node(self, node: onnx.NodeProto, types: Mapping[str, str]) -> Iterator[onnx.NodeProto]:
-        label = node.name or next((name for name in node.output if name), "")
-        operator = node.op_type
-        if operator == "CastLike" and node.input[1] in types:
-            node = _as_cast(node, TO_ONNX[types[node.input[1]]])
-        domain = "" if node.domain == "ai.onnx" else node.domain
-        version = self.opsets.get(domain, self.opsets.get(node.domain, 0))
-        if not onnx.defs.has(node.op_type, domain):
-            if (domain, node.op_type) not in kernels():
-                raise Unsupported(f"sim has no {domain or 'ai.onnx'}:{node.op_type}", code="sim.unsupported")
-            self.nodes.append(Node(label, node.op_type, ""))
-            yield node
-            return
-        schema = onnx.defs.get_schema(node.op_type, version, domain)
-        inputs = _variables(node.input, schema.inputs)
-        outputs = _variables(node.output, schema.outputs)
-        known = {v.type_param_str for v in schema.type_constraints}
-        bound = {v: types[n] for n, v in [*inputs, *outputs] if v in known and n in types}
-        chosen = dict(bound) if node.op_type == "Constant" else lowering(schema, bound, version)
-        reason = restriction(node, bound.values())
-        if reason:
-            raise Unsupported(f"sim does not support {node.op_type} {reason} (node {label})", code="sim.unsupported")
-        if chosen is None:
-            described = ", ".join(f"{variable}={name}" for variable, name in bound.items())
-            raise Unsupported(
-                f"sim does not support {node.op_type}-{schema.since_version} of {described} (node {label})",
-                code="sim.unsupported",
-            )
-        wide = {v: name for v, name in chosen.items() if name != bound[v]}
-        self.nodes.append(Node(label, operator, ",".join(sorted(set(wide.values())))))
-        several = len([name for name in node.output if name]) > 1  # the indices of MaxPool
-        substitute = None if several else replacement(schema, chosen)
-        if not substitute and node.op_type != "Constant" and not has_kernel(schema, chosen):
-            self.functions.add((domain, node.op_type))
-            node = _with_defaults(node, schema)
-        if not wide and not substitute:
-            self.changed |= operator != node.op_type
-            yield node
-            return
-        self.changed = True
-        for inner in self._cast_around(node, inputs, outputs, wide, types) if wide else [node]:
-            if substitute and inner.op_type == node.op_type:
-                yield from substitute(inner, self._name, version)
-            else:
-                yield inner
-
-    def _cast_around(
-        self,
-        node: onnx.NodeProto,
-        inputs: Sequence[tuple[str, str]],
-        outputs: Sequence[tuple[str, str]],
-        wide: Mapping[str, str],
-        types: Mapping[str, str],
-    ) -> Iterator[onnx.NodeProto]:
-        inner = onnx.NodeProto()
-        inner.CopyFrom(node)
-        for index, (name, variable) in enumerate(inputs):
-            if name and variable in wide:
-                inner.input[index] = self._name(name)
-                yield helper.make_node("Cast", [name], [inner.input[index]], to=TO_ONNX[wide[variable]])
-        after = []
-        for index, (name, variable) in enumerate(outputs):
-            if name and variable in wide:
-                inner.output[index] = self._name(name)
-                after.append(helper.make_node("Cast", [inner.output[index]], [name], to=TO_ONNX[types[name]]))
-                for attribute in inner.attribute:
-                    if attribute.name in TYPE_ATTRIBUTES and attribute.i == TO_ONNX[types[name]]:
-                        attribute.i = TO_ONNX[wide[variable]]
-        yield inner
-        yield from after
-
-    def _name(self, name: str) -> str:
-        return f"{name}/sim/{next(self._fresh)}"
+def _packed(program: Program) -> bytes:
+    facts = dataclasses.asdict(program) | {"model": "", "nodes": [dataclasses.astuple(node) for node in program.nodes]}
+    head = json.dumps(facts).encode()
+    return len(head).to_bytes(8, "little") + head + program.model
 
 
-def _as_cast(node: onnx.NodeProto, to: int) -> onnx.NodeProto:
-    """CastLike as the Cast that it is once the types are known."""
-    cast = onnx.NodeProto()
-    cast.CopyFrom(node)
-    cast.op_type = "Cast"
-    del cast.input[1:]
-    cast.attribute.append(helper.make_attribute("to", to))
-    return cast
+def _unpacked(content: bytes) -> Program:
+    start = 8 + int.from_bytes(content[:8], "little")
+    facts = json.loads(content[8:start])
+    nodes = [Node(*node) for node in facts["nodes"]]
+    return Program(**{**facts, "model": content[start:], "nodes": nodes})
 
 
-def _with_defaults(node: onnx.NodeProto, schema: onnx.defs.OpSchema) -> onnx.NodeProto:
-    """The node with the defaults of absent attributes written out: the inliner leaves references to them empty."""
-    complete = onnx.NodeProto()
-    complete.CopyFrom(node)
-    present = {attribute.name for attribute in node.attribute}
-    for name, attribute in schema.attributes.items():
-        if name not in present and attribute.default_value.name:
-            complete.attribute.append(attribute.default_value)
-    return complete
-
-
-def _declare_initializers(graph: onnx.GraphProto) -> None:
-    """The inliner asks for the types of initialisers where it looks for those of values."""
-    known = {value.name for value in (*graph.input, *graph.value_info)}
-    for tensor in graph.initializer:
-        if tensor.name not in known:
-            graph.value_info.append(helper.make_tensor_value_info(tensor.name, tensor.data_type, list(tensor.dims)))
-
-
-def _variables(names: Sequence[str], formals: Sequence[onnx.defs.OpSchema.FormalParameter]) -> list[tuple[str, str]]:
-    """(tensor name, type variable or fixed type) per input or output; "" where each of a variadic has its own type."""
-    found = []
-    for index, name in enumerate(names):
-        formal = formals[min(index, len(formals) - 1)]
-        mixed = formal.option == onnx.defs.OpSchema.FormalParameterOption.Variadic and not formal.is_homogeneous
-        found.append((name, "" if mixed else formal.type_str))
-    return found
-
-
-def _types(graph: onnx.GraphProto) -> dict[str, str]:
-    """Tensor name → element type, for everything in the graph whose type is known."""
-    found = {tensor.name: _element_name(tensor.data_type) for tensor in graph.initializer}
-    for value in (*graph.input, *graph.output, *graph.value_info):
-        text = _type_text(value.type)
-        if text:
-            found[value.name] = text
-    return found
-
-
-def _element_name(code: int) -> str:
-    return NAMES.get(WORDS.get(code, ""), str(TensorProto.DataType.Name(code)).lower())
-
-
-def _type_text(proto: onnx.TypeProto) -> str:
-    kind = proto.WhichOneof("value")
-    if kind == "tensor_type" and proto.tensor_type.elem_type:
-        return _element_name(proto.tensor_type.elem_type)
-    if kind == "sequence_type":
-        inner = _raw_text(proto.sequence_type.elem_type)
-        return f"seq({inner})" if inner else ""
-    if kind == "optional_type":
-        inner = _raw_text(proto.optional_type.elem_type)
-        return f"optional({inner})" if inner else ""
-    return ""
-
-
-def _raw_text(proto: onnx.TypeProto) -> str:
-    """The type as ONNX writes it, "tensor(float)"."""
-    if proto.WhichOneof("value") == "tensor_type":
-        word = WORDS.get(proto.tensor_type.elem_type)
-        return f"tensor({word})" if word else ""
-    return _type_text(proto)
+@functools.cache
+def _sources() -> bytes:
+    """The compiler's version: a digest of its source."""
+    files = sorted((f for f in resources.files("backends.sim").iterdir() if f.name.endswith(".py")), key=lambda f: f.name)
+    return hashlib.sha256(b"\0".join(file.name.encode() + b"\0" + file.read_bytes() for file in files)).digest()

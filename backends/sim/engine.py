@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
+import onnx
 
 from backends import ortvalue
 from backends.elements import Element
-from backends.interface import CompileError, OutOfMemory, RunError, TensorSpec, Unsupported
+from backends.interface import CompileError, OutOfMemory, RunError, TensorSpec
 
 
 class Engine:
@@ -27,44 +27,39 @@ class Engine:
         except Exception as error:
             raise CompileError(str(error), code=type(error).__name__, accepted=True) from error
         self._elements: dict[str, Element | None] = {}
-        self.inputs: Sequence[TensorSpec] = [self._spec(node) for node in self._session.get_inputs()]
-        self.outputs: Sequence[TensorSpec] = [self._spec(node) for node in self._session.get_outputs()]
+        nodes = (*self._session.get_inputs(), *self._session.get_outputs())
+        unranked = _without_rank(model) if any(not node.shape for node in nodes) else frozenset()
+        self.inputs: Sequence[TensorSpec] = [self._spec(node, unranked) for node in self._session.get_inputs()]
+        self.outputs: Sequence[TensorSpec] = [self._spec(node, unranked) for node in self._session.get_outputs()]
 
-    def _spec(self, node: Any) -> TensorSpec:
-        """Sizes are those of NumPy's arrays: this device keeps types smaller than a byte one element a byte."""
+    def _spec(self, node: Any, unranked: frozenset[str]) -> TensorSpec:
+        """`nbytes` are those of the packed elements, None where only a run can tell."""
         element = ortvalue.element_of(node.type)
         self._elements[node.name] = element
         shape = tuple(d if isinstance(d, int) and d >= 0 else None for d in node.shape or ())
         if element is None:
             return TensorSpec(node.name, shape, node.type)
         fixed = [d for d in shape if d is not None]
-        sized = len(fixed) == len(shape) and element.name != "str"
-        nbytes = int(np.prod(fixed, dtype=np.int64)) * element.numpy.itemsize if sized else None
-        return TensorSpec(node.name, shape, element.name, nbytes=nbytes)
+        sized = len(fixed) == len(shape) and element.name != "str" and node.name not in unranked
+        return TensorSpec(node.name, shape, element.name, nbytes=element.nbytes(fixed) if sized else None)
 
-    def numpy(self, name: str) -> np.dtype:
-        """The array type of one input or output. Raises Unsupported for sequences and the like."""
-        element = self._elements[name]
-        if element is None:
-            raise Unsupported(f"{name} is no tensor: it has no buffer", phase="allocate")
-        return element.numpy
+    def element(self, name: str) -> Element | None:
+        """The element type of one input or output, None for sequences and the like."""
+        return self._elements[name]
 
-    def run(self, feeds: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray] | None = None) -> dict[str, np.ndarray]:
-        """One inference; the arrays in `outputs` are written in place. Raises RunError, OutOfMemory."""
+    def run(self, feeds: Mapping[str, Any]) -> dict[str, Any]:
+        """One inference: arrays by input name → arrays by output name. Raises RunError, OutOfMemory."""
         try:
-            results = ortvalue.run(self._session, self._elements, feeds)
+            return ortvalue.run(self._session, self._elements, feeds)
         except Exception as error:
             failure = OutOfMemory if "Failed to allocate memory" in str(error) else RunError
             raise failure(str(error), phase="run", code=type(error).__name__) from error
-        for name, target in (outputs or {}).items():
-            if target.shape != results[name].shape or target.dtype != results[name].dtype:
-                raise RunError(
-                    f"output {name} is {results[name].dtype}{list(results[name].shape)}, "
-                    f"bound to {target.dtype}{list(target.shape)}",
-                    code="output_mismatch",
-                )
-            target[...] = results[name]
-        return results
 
     def release(self) -> None:
         self._session = None
+
+
+def _without_rank(model: bytes) -> frozenset[str]:
+    """Inputs and outputs of unknown rank, whose shape the engine gives as that of a scalar."""
+    graph = onnx.load_from_string(model).graph
+    return frozenset(v.name for v in (*graph.input, *graph.output) if not v.type.tensor_type.HasField("shape"))

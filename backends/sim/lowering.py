@@ -170,11 +170,22 @@ def support_table() -> Mapping[str, frozenset[str]]:
     return table
 
 
+def allowed_types(schema: onnx.defs.OpSchema) -> dict[str, list[str]]:
+    """Type variable → the element types that the operator admits for it."""
+    return {c.type_param_str: [element_name(t) for t in c.allowed_type_strs] for c in schema.type_constraints}
+
+
+def first_variable(schema: onnx.defs.OpSchema) -> str:
+    """The variable that the support table speaks of: that of the first input or output with a choice of types."""
+    constraints = allowed_types(schema)
+    typed = [f.type_str for f in (*schema.inputs, *schema.outputs) if len(constraints.get(f.type_str, ())) > 1]
+    return next(iter(typed or constraints))
+
+
 def _types_of_first(schema: onnx.defs.OpSchema) -> tuple[set[str], set[str]]:
     """Types that the operator's first type constraint admits, and those of them that the device supports."""
-    constraints = {c.type_param_str: [element_name(t) for t in c.allowed_type_strs] for c in schema.type_constraints}
-    typed = [f.type_str for f in (*schema.inputs, *schema.outputs) if len(constraints.get(f.type_str, ())) > 1]
-    first = next(iter(typed or constraints))
+    constraints = allowed_types(schema)
+    first = first_variable(schema)
     others = [v for v in constraints if v != first]
 
     def supported(dtype: str) -> bool:

@@ -86,6 +86,37 @@ ORDERS = frozenset(
 RINGS = frozenset(["Add", "CumSum", "Gemm", "MatMul", "Mul", "Neg", "ReduceSum", "ReduceSumSquare", "Sub", "Sum"])
 """Sums and products: computing wider and wrapping at the end equals wrapping at every step."""
 
+EXACT = (MOVES | ORDERS) | {
+    "Abs",
+    "CenterCropPad",
+    "Ceil",
+    "Constant",
+    "ConstantOfShape",
+    "DequantizeLinear",
+    "Dropout",
+    "DynamicQuantizeLinear",
+    "Floor",
+    "GlobalMaxPool",
+    "Hardmax",
+    "IsInf",
+    "IsNaN",
+    "MaxRoiPool",
+    "MaxUnpool",
+    "Mod",
+    "Neg",
+    "NonMaxSuppression",
+    "QuantizeLinear",
+    "Range",
+    "Round",
+    "Sign",
+    "ThresholdedRelu",
+}
+"""The unit takes and gives the elements as they are, whatever format it computes in: they are moved, compared, selected or
+brought to whole numbers; of Range, how many there are is decided before the unit sees them."""
+
+NEAREST = {"GridSample": b"linear", "Resize": b"nearest", "Upsample": b"nearest"}
+"""Operators that move elements where their mode is nearest → the default mode."""
+
 SCATTERS = frozenset({"Scatter", "ScatterElements", "ScatterND"})
 """They move elements, but with `reduction` they add: halves are computed in float32."""
 
@@ -158,3 +189,15 @@ def restriction(node: onnx.NodeProto, types: Collection[str]) -> str:
     if node.op_type == "StringNormalizer":
         return "(it depends on the locales of the host)"
     return ""
+
+
+def is_exact(node: onnx.NodeProto) -> bool:
+    """Whether the unit does not round this node's elements: see `EXACT`."""
+    attributes = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
+    if node.domain not in ("", "ai.onnx"):
+        return False
+    if node.op_type in SCATTERS:
+        return bool(attributes.get("reduction", b"none") == b"none")
+    if node.op_type in NEAREST:
+        return bool(attributes.get("mode", NEAREST[node.op_type]) == b"nearest")
+    return node.op_type in EXACT

@@ -71,7 +71,10 @@ class Phases:
 
 
 class PhasedDevice:
-    """The device as an exercise sees it: everything is the device's own, and compiling counts as phase "compile"."""
+    """The device as an exercise sees it: everything is the device's own, and compiling counts as phase "compile".
+
+    What it declines of a compilation with options of the suite's own counts as phase "load": it is no word about the model.
+    """
 
     def __init__(self, device: Device, phases: Phases) -> None:
         self._device = device
@@ -84,6 +87,13 @@ class PhasedDevice:
         self._phases.enter("compile")
         try:
             return self._device.compile(model, options)
+        except Unsupported as error:
+            error.phase = "load" if options else error.phase
+            raise
+        except ValueError as error:  # by the interface: an option that the backend does not know
+            if not options:
+                raise
+            raise Unsupported(str(error), phase="load", code="option") from error
         finally:
             self._phases.enter("run")
 
@@ -295,6 +305,9 @@ def check_capabilities(capabilities: Capabilities) -> None:
         ("layouts", (frozenset, set)),
         ("memory_kinds", (frozenset, set)),
         ("alignment", (int,)),
+        ("size_multiple", (int,)),
+        ("max_rank", (int,)),
+        ("features", (frozenset, set)),
         ("dynamic_shapes", (bool,)),
     ):
         value = getattr(capabilities, field)

@@ -108,7 +108,7 @@ class DeviceSession:
         self._reset_command = reset_command
         self._deadlines = _scaled({**DEADLINES, **(deadlines or {})}, timeout_scale)
         self._scale = timeout_scale
-        self._in_process = _in_process(backend, partner, place) if in_process is None else in_process
+        self._in_process = _in_process(backend, partner, place, self._arguments[2]) if in_process is None else in_process
         self._link: WorkerLink | InProcessLink | None = None
         self._kill: weakref.finalize[..., DeviceSession] | None = None
         self._gone: DeviceGone | None = None
@@ -381,11 +381,12 @@ def _scaled(deadlines: Mapping[Phase, float], scale: float) -> dict[Phase, float
     return {phase: seconds * scale for phase, seconds in deadlines.items()}
 
 
-def _in_process(backend: str, partner: str | None, place: str) -> bool:
+def _in_process(backend: str, partner: str | None, place: str, options: Mapping[str, str]) -> bool:
     """Whether every backend asks for it. Loading a backend's class loads no vendor library."""
     from backends.registry import load
 
-    return place == "popen" and all(load(spec).in_process for spec in (backend, partner) if spec is not None)
+    given = [(backend, options), *([(partner, {})] if partner is not None else [])]
+    return place == "popen" and all(load(spec).runs_in_process(of_it) for spec, of_it in given)
 
 
 def _tail(text: str, limit: int = 500) -> str:

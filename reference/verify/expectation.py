@@ -60,10 +60,11 @@ def _real(node: Node, setting: Setting, i: int, error: Array, undecided: Array |
         error = np.where(~np.isposinf(error) & ~finite, 0.0, error)
     else:
         # An infinite or NaN result is exact. At infinite arguments a bound is 0·∞; the rounding of the limit is left.
-        limit = 4 * setting.u * np.abs(value) if _infinite(node) else np.nan
+        with np.errstate(invalid="ignore"):  # a signalling NaN
+            limit = 4 * setting.u * np.abs(value) if _infinite(node) else np.nan
         error = np.where(finite, np.where(np.isnan(error), limit, error), 0.0)
     if computes:
-        error = np.where(_overflowing(node, setting, i), np.inf, error)
+        error = np.where(_overflowing(node, setting, i) | _beyond(node, setting, i), np.inf, error)
     return Expected(
         node.output_names[i],
         value,
@@ -101,6 +102,30 @@ def _overflowing(node: Node, setting: Setting, i: int) -> Array | bool:
     with np.errstate(all="ignore"):
         lost = node.again(inputs)[i]
     return np.asarray(np.isnan(lost) | (lost != node.results[i]))
+
+
+def _beyond(node: Node, setting: Setting, i: int) -> Array | bool:
+    """Mask of the elements that a unit of a narrower range has no number for: too large a result, or one that is infinite, NaN
+    or finite only because an operand underflows in the unit's input format (1/x, log x)."""
+    inside, own = dtypes.FLOATS[setting.arithmetic.compute], dtypes.FLOATS.get(setting.dtype)
+    if own is None or inside.largest >= own.largest:
+        return False
+    unit = dtypes.FLOATS[setting.arithmetic.inputs or setting.arithmetic.compute]
+    value = node.results[i]
+    inputs = [
+        np.where(np.abs(x) < unit.smallest_normal, np.copysign(0.0, x), x) if x is not None and dtypes.is_float(t or "") else x
+        for x, t in zip(node.inputs, node.types, strict=True)
+    ]
+    with np.errstate(all="ignore"):
+        too_large = np.isfinite(value) & (np.abs(value) >= inside.largest)
+        try:
+            lost = node.again(inputs)[i]
+        except ValueError:  # a Range whose step underflows
+            return np.asarray(too_large)
+    if lost.shape != value.shape:
+        return np.asarray(too_large)
+    same = (lost == value) | (np.isnan(lost) & np.isnan(value))
+    return np.asarray(too_large | (~same & ~(np.isfinite(lost) & np.isfinite(value))))
 
 
 def _infinite(node: Node) -> bool:

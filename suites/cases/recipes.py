@@ -141,6 +141,12 @@ def _index(draw: Draw, n: int, dtype: str, node: Node) -> Array:
     return ((np.arange(n) + draw.below(1, modulus)) % modulus).astype(np.float64)
 
 
+def _place(draw: Draw, n: int, dtype: str, node: Node) -> Array:
+    """Flat index from a random start on, modulo the largest prime below 2^10: sums of two are whole numbers in float16 too."""
+    modulus = min(1021, _prime_below(_exact_integers(dtype)))
+    return ((np.arange(n) + draw.below(1, modulus)) % modulus).astype(np.float64)
+
+
 def _zero(draw: Draw, n: int, dtype: str, node: Node) -> Array:
     return np.zeros(n)
 
@@ -279,6 +285,7 @@ RECIPES: Mapping[str, Recipe] = {
     "wide": Recipe(_wide),
     "wrap": Recipe(None, _every_integer),  # as uniform, but roles.headroom leaves the values as they are
     "zero": Recipe(_zero, _zero_integers),
+    "place": Recipe(_place),
 }
 
 

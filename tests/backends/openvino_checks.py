@@ -52,6 +52,27 @@ def test_names_and_order_of_inputs_and_outputs(device):
     assert np.allclose(results["z"], 1 / (1 + np.exp(-27 * 0.25)))
 
 
+def test_layouts_of_inputs_weights_and_outputs(device):
+    plain = device.compile(models.conv_relu_sigmoid())
+    x = np.arange(1 * 3 * 8 * 8, dtype=np.float32).reshape(1, 3, 8, 8) / 64
+    w = np.arange(4 * 3 * 3 * 3, dtype=np.float32).reshape(4, 3, 3, 3) % 5 - 2
+    expected = plain.run({"x": x, "w": w})
+    laid = device.compile(models.conv_relu_sigmoid(), {"layout.x": "NHWC", "layout.w": "OHWI", "layout.y": "NHWC"})
+    assert [(s.name, s.shape) for s in laid.inputs] == [("x", (1, 8, 8, 3)), ("w", (4, 3, 3, 3))]
+    assert {s.name: s.shape for s in laid.outputs} == {"z": (1, 4, 6, 6), "y": (1, 6, 6, 4)}
+    results = laid.run({"x": x.transpose(0, 2, 3, 1), "w": w.transpose(0, 2, 3, 1)})
+    assert np.allclose(results["y"].transpose(0, 3, 1, 2), expected["y"])
+    assert np.allclose(results["z"], expected["z"])
+
+
+def test_layouts_that_openvino_is_not_asked_for(device):
+    assert device.capabilities().layouts == {"NHWC", "OHWI", "NK"}
+    with pytest.raises(Unsupported, match="NC1HWC0"):
+        device.compile(models.conv_relu_sigmoid(), {"layout.x": "NC1HWC0"})
+    with pytest.raises(CompileError):
+        device.compile(models.conv_relu_sigmoid(), {"layout.nothing": "NHWC"})
+
+
 def test_an_output_that_is_the_input_keeps_both_names(device):
     nodes = [helper.make_node("Identity", ["x"], ["a"]), helper.make_node("Identity", ["a"], ["b"])]
     values = [("a", TensorProto.FLOAT, [2]), ("b", TensorProto.FLOAT, [2])]

@@ -8,8 +8,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from backends import registry
-from backends.host import HostBuffer
-from backends.interface import CompileError, ExternalMemory, RunError, Unsupported
+from backends.interface import CompileError, Unsupported
 
 from . import models
 
@@ -418,47 +417,6 @@ def test_nodes_inside_branches_are_lowered(device):
     assert executable.run({"c": np.array(True), **feeds})["y"].tolist() == [2, 4]
     assert executable.run({"c": np.array(False), **feeds})["y"].tolist() == [-1, -2]
     assert {p.node: p.engine for p in executable.placement()} == {"inner": "float32", "other": "float32", "if": ""}
-
-
-def test_bound_memory_is_used_in_place(device):
-    executable = device.compile(models.add([4]))
-    x = executable.allocate("x")
-    with x.map("w") as array:
-        array[...] = 1
-    y = HostBuffer(np.zeros(4, np.float32))
-    binding = executable.bind({"x": x}, {"y": y})
-    binding.submit().wait()
-    assert x.address % 64 == 0
-    assert (binding.adopted("x"), binding.adopted("y")) == (True, True)
-    assert y.array.tolist() == [2] * 4
-    with x.map("w") as array:
-        array[...] = [1, 2, 3, 4]
-    binding.submit().wait()
-    assert y.array.tolist() == [2, 4, 6, 8]
-
-
-def test_imported_memory_is_seen_by_the_next_run(device):
-    memory = np.zeros(4, np.float32)
-    buffer = device.import_(ExternalMemory("host", int(memory.ctypes.data), 0, 16))
-    binding = device.compile(models.add([4])).bind({"x": buffer})
-    memory[:] = [1, 2, 3, 4]
-    binding.submit().wait()
-    with binding.outputs["y"].map("r") as y:
-        assert y.tolist() == [2, 4, 6, 8]
-    assert binding.adopted("x") is True
-
-
-def test_views_outlive_release_but_mapping_does_not(device):
-    buffer = device.compile(models.add([4])).allocate("x")
-    with buffer.map("w") as array:
-        array[...] = 7
-    view = buffer.view()
-    buffer.release()
-    buffer.release()
-    assert view.tolist() == [7] * 4
-    assert not view.flags.writeable
-    with pytest.raises(RunError, match="released"), buffer.map("r"):
-        pass
 
 
 def test_declined_models_say_which_node(device):

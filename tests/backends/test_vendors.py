@@ -13,7 +13,8 @@ HERE = Path(__file__).parent
 
 
 @pytest.mark.parametrize(
-    ("checks", "module"), [("onnxruntime", "onnxruntime"), ("openvino", "openvino"), ("qnn", "onnxruntime_qnn")]
+    ("checks", "module"),
+    [("onnxruntime", "onnxruntime"), ("openvino", "openvino"), ("qnn", "onnxruntime_qnn"), ("opencl", "pyopencl")],
 )
 def test_adapter(checks: str, module: str) -> None:
     if importlib.util.find_spec(module) is None:

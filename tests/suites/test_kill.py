@@ -17,6 +17,7 @@ from results.verdict import Verdict
 from tests.suites.test_command_line import ROOT, only_journal, run
 
 KILLS = 20
+SUITE = "suites/test_operators.py"
 SELECTION = ("--ops", "Add,Sub,Mul,Div", "--backend-option", "how=slow")
 BACKEND = f"{ROOT}/tests/suites/misbehaving.py:Misbehaving"
 
@@ -32,7 +33,7 @@ def start(folder, *arguments):
             sys.executable,
             "-m",
             "pytest",
-            "suites",
+            SUITE,
             f"--backend={BACKEND}",
             "-p",
             "no:cacheprovider",
@@ -73,7 +74,7 @@ def test_twenty_kills(tmp_path):
         _, alive = psutil.wait_procs([psutil.Process(p) for p in family if psutil.pid_exists(p)], timeout=10)
         assert not alive, f"{alive} outlived the run"
     assert completed > 0
-    done = run(*SELECTION, *resume, results=tmp_path, backend=BACKEND)
+    done = run(*SELECTION, *resume, results=tmp_path, backend=BACKEND, suite=SUITE)
     assert done.returncode == 0, done.stdout
     read = only_journal(tmp_path)
     assert read.complete

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import collections
+import functools
 
 import pytest
 
 from results.verdict import Verdict
-from tests.suites.test_command_line import ROOT, only_journal, run
+from tests.suites.test_command_line import ROOT, only_journal
+from tests.suites.test_command_line import run as run_suite
+
+run = functools.partial(run_suite, suite="suites/test_operators.py")
 
 SOFTMAX = ("Softmax-13.f32.input:3x5x7.axis:1.in:normal", "Softmax-13.f32.input:3x5x7.in:normal")
 AROUND = ("Add-14.f32.a:scalar.b:3x5.in:normal", "Add-14.f32.a:5x1.b:1x7.in:normal", "Add-14.f32.a:3x5.b:1.in:normal")

@@ -71,7 +71,9 @@ def _cubic(question: Question, node: Node) -> Iterator[Hypothesis]:
         if other != given:
             yield from _with(question, node, instead("cubic_coeff_a", other, given), cubic_coeff_a=other)
     outside = int(node.attributes.get("exclude_outside", 0))
-    yield from _with(question, node, instead("exclude_outside", 1 - outside, outside), exclude_outside=1 - outside)
+    cause = "attribute-default" if outside else "attribute-value"
+    text = instead("exclude_outside", 1 - outside, outside)
+    yield from question.of_node(cause, text, lambda: changed(node, node.inputs, exclude_outside=1 - outside))
 
 
 def _by_extents(question: Question, node: Node) -> Iterator[Hypothesis]:

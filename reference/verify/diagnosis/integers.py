@@ -30,8 +30,8 @@ ONE_STEP = 0.95
 
 WRAPPING = frozenset(
     [
-        *("Abs", "Add", "Cast", "CastLike", "ConvInteger", "CumSum", "Einsum", "Gemm", "MatMul", "MatMulInteger", "Mul"),
-        *("Neg", "ReduceL1", "ReduceProd", "ReduceSum", "ReduceSumSquare", "Sub", "Sum"),
+        *("Abs", "Add", "BitShift", "Cast", "CastLike", "ConvInteger", "CumSum", "Einsum", "Gemm", "MatMul", "MatMulInteger"),
+        *("Mul", "Neg", "ReduceL1", "ReduceProd", "ReduceSum", "ReduceSumSquare", "Sub", "Sum"),
     ]
 )
 """Operators whose integer results wrap around modulo 2^n."""
@@ -142,6 +142,10 @@ def _unbounded(question: Question) -> Array | None:
     if node.operator in ("Cast", "CastLike"):
         x = node.inputs[0]
         return x.astype(object) if isinstance(x, np.ndarray) and x.dtype.kind in "iu" else None
+    if node.operator == "BitShift":
+        x, y = node.inputs[:2]
+        shifted = node.attributes.get("direction") == "LEFT" and x is not None and y is not None
+        return x.astype(object) * 2 ** y.astype(object) if shifted else None  # type: ignore[union-attr]
     for kind in (object, np.float64):
         wide = again(
             question, [x.astype(kind) if i in _integers(node) and x is not None else x for i, x in enumerate(node.inputs)]

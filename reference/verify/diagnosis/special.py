@@ -16,8 +16,10 @@ from reference.verify.diagnosis.hypothesis import Hypothesis, Question
 
 
 def hypotheses(question: Question) -> Iterator[Hypothesis]:
-    """For floating-point outputs of the right shape only."""
+    """For outputs of the right shape only, floating-point ones and truth values."""
     dtype = question.expected.dtype
+    if dtype == "bool" and question.same_shape and question.got.dtype == np.bool_:
+        yield from _truths(question)
     if not dtypes.is_float(dtype) or not question.same_shape or dtypes.name_of(question.got.dtype) != dtype:
         return
     with np.errstate(all="ignore"):
@@ -81,6 +83,19 @@ def _flushed(question: Question, got: Array, reference: Array) -> Iterator[Hypot
             yield from question.of_value(cause, text, flushed, found.expected.bound)
 
 
+def _truths(question: Question) -> Iterator[Hypothesis]:
+    """Comparisons, and conversions to truth values, in which NaN counts as any number does."""
+    reals = {i: x for i, x in _reals(question).items() if np.isnan(x).any() and _broadcasts(x, question.got.shape)}
+    if not reals:
+        return
+    unordered = np.zeros(question.got.shape, bool)
+    for x in reals.values():
+        unordered |= np.isnan(x)
+    for name, value in (("true", True), ("false", False)):
+        text = f"the reference with {name} wherever an operand is NaN"
+        yield from question.of_value("nan-lost", text, np.where(unordered, value, question.reference))
+
+
 def _nan_lost(question: Question, got: Array, stored: Array) -> Iterator[Hypothesis]:
     """A number where NaN is right: a constant, an operand's element, or what comes of NaN operands replaced by a number."""
     cause, largest = "nan-lost", dtypes.FLOATS[question.expected.dtype].largest
@@ -135,6 +150,10 @@ def _infinity_clamped(question: Question, got: Array, stored: Array) -> Iterator
             text = f"the reference with 0 in place of {which}{_share(zeroed & of, of)}"
             yield from question.of_value(cause, text, *_replaced(question, zeroed & of, 0.0))
     own = dtypes.FLOATS[question.expected.dtype].largest
+    magnitudes = np.unique(np.abs(got[lost]))
+    if magnitudes.size == 1 and magnitudes[0] not in (0, *(dtypes.FLOATS[name].largest for name in limits)):
+        text = f"the reference with {magnitudes[0]:.6g} in place of infinity{_share(lost, infinite)}"
+        yield from question.of_value(cause, text, *_replaced(question, lost, np.copysign(magnitudes[0], stored)))
     for name in [n for n in limits if dtypes.FLOATS[n].largest <= own]:
         largest = dtypes.FLOATS[name].largest
         if lost.any():
