@@ -18,9 +18,9 @@ def _case_of(what: str) -> tuple[str, ...]:
     return (broken.BROKEN[what][0],)
 
 
-def _tried(case: Case, what: str, device: DeviceUnderTest) -> None:
-    ways = [part for way, model in broken.spoilt(case, what).items() for part in (way, model)]
-    verify(case, device.exercise(refusals.models, case, *ways))
+def _ways(case: Case, what: str) -> list[str | bytes]:
+    """What is wrong and the spoilt model, in turn."""
+    return [part for way, model in broken.spoilt(case, what).items() for part in (way, model)]
 
 
 @requirement("REF-001")
@@ -32,49 +32,49 @@ def test_bytes_that_are_no_model(case: Case, device: DeviceUnderTest) -> None:
 @requirement("REF-002")
 @cases(_case_of("operator"))
 def test_unknown_operators(case: Case, device: DeviceUnderTest) -> None:
-    _tried(case, "operator", device)
+    verify(case, device.exercise(refusals.models, case, *_ways(case, "operator")))
 
 
 @requirement("REF-003")
 @cases(_case_of("opset"))
 def test_unknown_opsets(case: Case, device: DeviceUnderTest) -> None:
-    _tried(case, "opset", device)
+    verify(case, device.exercise(refusals.models, case, *_ways(case, "opset")))
 
 
 @requirement("REF-004")
 @cases(_case_of("wiring"))
 def test_graphs_that_are_none(case: Case, device: DeviceUnderTest) -> None:
-    _tried(case, "wiring", device)
+    verify(case, device.exercise(refusals.models, case, *_ways(case, "wiring")))
 
 
 @requirement("REF-005")
 @cases(_case_of("types"))
 def test_operands_of_two_types(case: Case, device: DeviceUnderTest) -> None:
-    _tried(case, "types", device)
+    verify(case, device.exercise(refusals.models, case, *_ways(case, "types")))
 
 
 @requirement("REF-006")
 @cases(_case_of("shapes"))
 def test_shapes_that_do_not_fit(case: Case, device: DeviceUnderTest) -> None:
-    _tried(case, "shapes", device)
+    verify(case, device.exercise(refusals.models, case, *_ways(case, "shapes")))
 
 
 @requirement("REF-007")
 @cases(_case_of("attributes"))
 def test_attributes_that_contradict(case: Case, device: DeviceUnderTest) -> None:
-    _tried(case, "attributes", device)
+    verify(case, device.exercise(refusals.models, case, *_ways(case, "attributes")))
 
 
 @requirement("REF-008")
 @cases(_case_of("axis"))
 def test_axes_out_of_range(case: Case, device: DeviceUnderTest) -> None:
-    _tried(case, "axis", device)
+    verify(case, device.exercise(refusals.models, case, *_ways(case, "axis")))
 
 
 @requirement("REF-009")
 @cases(_case_of("weights"))
 def test_weights_that_are_not_there(case: Case, device: DeviceUnderTest) -> None:
-    _tried(case, "weights", device)
+    verify(case, device.exercise(refusals.models, case, *_ways(case, "weights")))
 
 
 @requirement("REF-010")

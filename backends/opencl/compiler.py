@@ -18,11 +18,12 @@ def compile_model(model: bytes, target: Target) -> Program:
     try:
         parsed = onnx.load_model_from_string(model)
         _decline(parsed, onnx)
+        _check_graph(parsed.graph)
         graph = onnx.shape_inference.infer_shapes(parsed, check_type=True, strict_mode=True, data_prop=True).graph
         constants = {tensor.name: tensor for tensor in graph.initializer}
         constants |= {n.output[0]: n.attribute[0].t for n in graph.node if n.op_type == "Constant"}
         arrays = {name: numpy_helper.to_array(tensor) for name, tensor in constants.items()}
-    except Unsupported:
+    except (Unsupported, CompileError):
         raise
     except Exception as error:
         raise CompileError(str(error), code=type(error).__name__) from error
@@ -51,6 +52,9 @@ def compile_model(model: bytes, target: Target) -> Program:
 def _decline(model: Any, onnx: Any) -> None:
     """Raises Unsupported for the first node that no row of the table covers, before anything else is looked at."""
     opset = next((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), 0)
+    newest = onnx.defs.onnx_opset_version()
+    if opset > newest:
+        raise Unsupported(f"operators of opset {opset}; the newest known is {newest}", code="opencl.operator")
     for node in model.graph.node:
         if node.domain not in ("", "ai.onnx"):
             raise Unsupported(f"no operators of domain {node.domain}", code="opencl.operator")
@@ -61,6 +65,27 @@ def _decline(model: Any, onnx: Any) -> None:
             raise Unsupported(f"no kernel for {node.op_type}", code="opencl.operator")
         if opset < row.since:
             raise Unsupported(f"{node.op_type} of opset {opset}; kernels are those of {row.since}", code="opencl.operator")
+
+
+def _check_graph(graph: Any) -> None:
+    """Raises CompileError unless every value is made once, before it is read. ONNX's own checker also wants shapes that models
+    may leave out."""
+    made = {*(value.name for value in graph.input), *(tensor.name for tensor in graph.initializer)}
+    for node in graph.node:
+        for name in node.input:
+            if name and name not in made:
+                raise CompileError(
+                    f"{node.op_type} {node.name} reads {name}, which nothing has made before", code="opencl.graph"
+                )
+        for name in node.output:
+            if name in made:
+                raise CompileError(f"{name} is made twice", code="opencl.graph")
+            made.update({name} if name else ())
+    missing = [value.name for value in graph.output if value.name not in made]
+    if missing or not graph.output:
+        raise CompileError(
+            f"nothing makes output {', '.join(missing)}" if missing else "the model has no output", code="opencl.graph"
+        )
 
 
 def _lower(node: Node) -> None:

@@ -70,6 +70,7 @@ class OpenClExecutable(Executable):
     def __init__(self, device: OpenClDevice, program: Program, layouts: Mapping[str, str]) -> None:
         self.device: OpenClDevice = device
         self.program = program
+        self._released = False
         self.orders = {name: self._order(name, layout) for name, layout in layouts.items()}
         self._inputs = [self._spec(name) for name in program.inputs]
         self._outputs = [self._spec(name) for name in program.outputs]
@@ -124,6 +125,7 @@ class OpenClExecutable(Executable):
         return memory.allocate(self.device, self.stored(name), host=True)
 
     def bind(self, inputs: Mapping[str, Buffer], outputs: Mapping[str, Buffer] | None = None) -> OpenClBinding:
+        self._check_alive()
         check_names(self, inputs, outputs)
         if outputs is None:
             outputs = {name: self.allocate(name) for name in self.program.outputs}
@@ -131,6 +133,7 @@ class OpenClExecutable(Executable):
 
     def run(self, feeds: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """By the way of ordinary buffers, written and read by commands."""
+        self._check_alive()
         missing = [name for name in self.program.inputs if name not in feeds]
         if missing:
             raise RunError(f"nothing is fed to {', '.join(missing)}", code="opencl.feed")
@@ -151,8 +154,13 @@ class OpenClExecutable(Executable):
                 buffer.release()
 
     def release(self) -> None:
+        self._released = True
         for buffer in self.constants.values():
             buffer.release()
+
+    def _check_alive(self) -> None:
+        if self._released:
+            raise RunError("this executable was released", phase="load", code="opencl.released")
 
 
 class OpenClBinding(Binding):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 
-from backends.interface import Unsupported
+from backends.interface import CompileError, Unsupported
 from backends.opencl import elements, kernels
 from backends.opencl.elements import NUMBERS, REALS, SCALARS, SIGNED
 from backends.opencl.layout import Access, broadcast, whole
@@ -135,6 +135,10 @@ def _convolution(node: Node) -> None:
     """A sum of products over a copy of x with zeros around it, or over x itself where nothing is padded."""
     x, w, y = node.x, node.tensor(node.inputs[1]), node.y
     spatial, group = range(len(x.shape) - 2), node.attributes.get("group", 1)
+    kernel = tuple(node.attributes.get("kernel_shape", w.shape[2:]))
+    if x.shape[1] != w.shape[1] * group or w.shape[0] % group or kernel != tuple(w.shape[2:]):
+        what = f"{x.shape[1]} channels, weights {list(w.shape)}, group {group}, kernel_shape {list(kernel)}"
+        raise CompileError(f"Conv {node.label}: {what} contradict each other", code="opencl.contradiction")
     strides = node.attributes.get("strides", [1] * len(spatial))
     dilations = node.attributes.get("dilations", [1] * len(spatial))
     name = _padded(node, _pads(node, strides, dilations))
