@@ -267,18 +267,34 @@ class Executable(abc.ABC):
         raise Unsupported(f"this backend does not allocate {kind} memory", phase="allocate")
 
     def bind(self, inputs: Mapping[str, Buffer], outputs: Mapping[str, Buffer] | None = None) -> Binding:
-        """Bind buffers to names; `outputs` None leaves them to the runtime. Compile-only backends raise Unsupported."""
+        """Bind buffers to names; `outputs` None leaves them to the runtime, and their release to the caller as any other buffer's.
+
+        Compile-only backends raise Unsupported.
+        """
         raise Unsupported("this backend compiles only; it has nothing to run on", phase="load")
 
     def run(self, feeds: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """One inference with copies in and out: arrays by input name → arrays by output name, owned by the caller."""
-        buffers: dict[str, Buffer] = {}
+        """One inference with copies in and out: arrays by input name → arrays by output name, owned by the caller.
+
+        Raises RunError for an input that is missing, or of another shape or type than its buffer.
+        """
+        missing = [spec.name for spec in self.inputs if spec.name not in feeds]
+        if missing:
+            raise RunError(f"no value for input {', '.join(missing)}", phase="load")
+        buffers: list[Buffer] = []
         try:
-            for name, array in feeds.items():
-                buffers[name] = self.allocate(name)
-                with buffers[name].map("w") as target:
+            inputs: dict[str, Buffer] = {}
+            for spec in self.inputs:
+                array = np.asarray(feeds[spec.name])
+                inputs[spec.name] = self.allocate(spec.name)
+                buffers.append(inputs[spec.name])
+                with inputs[spec.name].map("w") as target:
+                    if (array.shape, array.dtype) != (target.shape, target.dtype):
+                        what = f"{array.dtype}{list(array.shape)}, not {target.dtype}{list(target.shape)}"
+                        raise RunError(f"input {spec.name} is {what}", phase="load")
                     target[...] = array
-            binding = self.bind(buffers)
+            binding = self.bind(inputs)
+            buffers += binding.outputs.values()
             binding.submit().wait()
             results = {}
             for name, buffer in binding.outputs.items():
@@ -286,7 +302,7 @@ class Executable(abc.ABC):
                     results[name] = np.array(source)
             return results
         finally:
-            for buffer in buffers.values():
+            for buffer in buffers:
                 buffer.release()
 
     def export(self) -> bytes:

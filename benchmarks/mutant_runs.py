@@ -35,6 +35,9 @@ OPERATORS = "test_operators.py"
 PATIENCE, GRACE, LONGEST = 10.0, 10.0, 300.0
 """A test may take so many times what it takes on the healthy device, and so many seconds more; on the healthy one, so long."""
 
+FURTHER = 3
+"""Tests of a kind that reach a mutant before one is chosen that does not."""
+
 OPENING = "opening the device"
 """Stands for a test in what was reached."""
 
@@ -187,7 +190,7 @@ def attack(session: pytest.Session, chosen: Mapping[str, Sequence[str]], before:
 def selection(mutant: Mutant, healthy: Healthy, most: int, *, quick: bool) -> list[str]:
     """At most so many tests that reach a mutant, of as many kinds as there are, in order of their time; up to half of them are
     of operators that the mutant names. Where opening the device reaches it, any test may show what comes of it. quick: kinds
-    that take little time, rather than all kinds but operators."""
+    that take little time and do not skip, rather than all kinds but operators."""
     opening = healthy.reaches(OPENING, mutant.place)
     reaching = {name: healthy.reaches(name, mutant.place) for name in healthy.tests if name != OPENING}
     names = [name for name in reaching if opening or reaching[name]]
@@ -200,8 +203,10 @@ def selection(mutant: Mutant, healthy: Healthy, most: int, *, quick: bool) -> li
         if name not in related:
             ranked.append((ranks[_kind(name)], name))
             ranks[_kind(name)] += 1
+    skips = {name: quick and not healthy.tests[name].verdict.startswith("pass") for name in names}
     cost = {name: healthy.tests[name].seconds if quick else float(OPERATORS in name) for name in names}
-    chosen = sorted(ranked, key=lambda row: (row[0], cost[row[1]]))[:most]
+    ranked = [(rank if reaching[name] else rank + FURTHER, name) for rank, name in ranked]
+    chosen = sorted(ranked, key=lambda row: (skips[row[1]], row[0], cost[row[1]]))[:most]
     return [name for _, name in sorted(chosen, key=lambda row: healthy.tests[row[1]].seconds)]
 
 
@@ -275,6 +280,7 @@ def _start(name: str, limit: float, work: Job, folder: Path) -> _Running:
         return _Running(name, process, time.monotonic() + limit, result)
     code = 1
     try:
+        faulthandler.disable()
         silence = os.open(os.devnull, os.O_RDWR)
         for descriptor in (0, 1, 2):
             os.dup2(silence, descriptor)

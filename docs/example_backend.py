@@ -34,13 +34,18 @@ class ExampleDevice(cts.Device):
         return cts.Capabilities(operators={name: frozenset({"float32"}) for name in OPERATORS}, precision={"float32": "fp32"})
 
     def compile(self, model, options=None):
+        if options:  # the suite asks for layouts and caches; what a stack does not have it declines
+            raise cts.Unsupported(f"no compile option {min(options)}")
         try:
             proto = onnx.load_model_from_string(model)
             onnx.checker.check_model(proto)
         except (DecodeError, onnx.checker.ValidationError) as error:
             # Tried and failed, which is not the same as declined. A vendor's stack adds code="…", its own error code.
             raise cts.CompileError(str(error)) from error
-        # Declining is Unsupported, before anything is tried: operators, then types.
+        # Declining is Unsupported, before anything is tried: operator sets, operators, then types.
+        for opset in proto.opset_import:
+            if opset.domain in ("", "ai.onnx") and opset.version > onnx.defs.onnx_opset_version():
+                raise cts.Unsupported(f"no operator set {opset.version}")
         for node in proto.graph.node:
             if node.domain not in ("", "ai.onnx") or node.op_type not in OPERATORS:
                 raise cts.Unsupported(f"no operator {node.op_type} of domain {node.domain or 'ai.onnx'}")
@@ -51,6 +56,10 @@ class ExampleDevice(cts.Device):
         for name, code in types.items():
             if code != onnx.TensorProto.FLOAT:
                 raise cts.Unsupported(f"{name} is {onnx.TensorProto.DataType.Name(code)}, not FLOAT")
+        try:
+            onnx.shape_inference.infer_shapes(proto, check_type=True, strict_mode=True)
+        except onnx.shape_inference.InferenceError as error:
+            raise cts.CompileError(str(error)) from error
         return ExampleExecutable(self, proto.graph)
 
 
@@ -69,6 +78,14 @@ class ExampleExecutable(cts.Executable):
         return [_spec(value) for value in self.graph.output]
 
     def run(self, feeds):
+        if self.graph is None:
+            raise cts.RunError("this executable was released")
+        for spec in self.inputs:  # a device would read past the end of what is too small
+            array = feeds.get(spec.name)
+            fits = array is not None and array.dtype == spec.dtype and len(array.shape) == len(spec.shape)
+            if not fits or any(want not in (None, have) for want, have in zip(spec.shape, array.shape, strict=True)):
+                found = "nothing" if array is None else f"{array.dtype}{list(array.shape)}"
+                raise cts.RunError(f"input {spec.name} is {found}, not {spec.dtype}{list(spec.shape)}")
         values = {**self.constants, **feeds}
         try:
             with np.errstate(all="ignore"):  # infinities and NaN are results, no reason for warnings in the log
@@ -80,6 +97,9 @@ class ExampleExecutable(cts.Executable):
             raise cts.RunError(str(error)) from error
         # A copy belongs to the caller, whatever the device does next; np.array also makes a 0-d array of a NumPy scalar.
         return {value.name: np.array(values[value.name]) for value in self.graph.output}
+
+    def release(self):
+        self.graph = None
 
 
 def _spec(value):

@@ -282,6 +282,7 @@ def _group(header: Mapping[str, Any], group: Sequence[Record], layout: Layout) -
         ("vendor: ", _vendor(record)),
         ("exit: ", visible(record.exit)),
         *(("diagnosis: ", _cut(line)) for line in record.diagnosis[:1]),
+        ("requirement: ", "" if record.test.startswith(OPERATOR_TESTS) else visible(record.requirement)),
         *(("rerun: ", f"{record.rerun.verdict} in a fresh worker") for _ in [0] if record.rerun),
     ]
     lines += [layout.wrap(label + text, indent="      ", first="    ") for label, text in details if text]

@@ -50,13 +50,20 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
+def _positive(text: str) -> int:
+    """A number of processes."""
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"'{text}' is not a positive number")
+    return int(text)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="npu-cts faults", description="Faults that can be seeded into the simulated device.")
     parser.add_argument("names", nargs="*", metavar="NAME", help="show these, or score only these")
     parser.add_argument("--part", choices=get_args(Part), nargs="+", default=get_args(Part), help="only faults of these parts")
     parser.add_argument("--kind", choices=KINDS, nargs="+", default=KINDS, help="only faults of these kinds")
     parser.add_argument("--score", action="store_true", help="seed each and see whether the suite finds and names it")
-    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, metavar="N", help="how many at once")
+    parser.add_argument("--processes", type=_positive, default=os.cpu_count() or 1, metavar="N", help="how many at once")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="also write the score there, as docs/detection.md is")
     return parser
 

@@ -14,6 +14,7 @@ import pytest
 from tabulate import tabulate
 
 from backends import registry
+from backends.sim import faults
 from backends.worker import DeviceGone, DeviceSession
 from results import summary
 from results.record import Record
@@ -159,13 +160,19 @@ def _compact(config: pytest.Config) -> None:
         terminal.reportchars = ""
 
 
+def _device(config: pytest.Config) -> str | None:
+    """The device asked for; for a fault of the simulated device by default the profile that can show it."""
+    fault = faults.catalogue().get(config.option.fault or "")
+    return config.option.device or (fault.device if fault and _spec(config) == "sim" else None)
+
+
 def _open(config: pytest.Config) -> RunState:
     backend = _backend(config)
     session = None
     try:
         session = DeviceSession(
             _spec(config),
-            config.option.device,
+            _device(config),
             options.backend_options(config),
             partner=config.option.partner,
             place=config.option.device_host or "popen",

@@ -73,12 +73,14 @@ class Phases:
 class PhasedDevice:
     """The device as an exercise sees it: everything is the device's own, and compiling counts as phase "compile".
 
-    What it declines of a compilation with options of the suite's own counts as phase "load": it is no word about the model.
+    What it declines of a compilation with options of the suite's own, or of another model than the case's, counts as phase
+    "load": it is no word about the case.
     """
 
-    def __init__(self, device: Device, phases: Phases) -> None:
+    def __init__(self, device: Device, phases: Phases, model: bytes) -> None:
         self._device = device
         self._phases = phases
+        self._model = model
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._device, name)
@@ -88,7 +90,7 @@ class PhasedDevice:
         try:
             return self._device.compile(model, options)
         except Unsupported as error:
-            error.phase = "load" if options else error.phase
+            error.phase = "load" if options or model != self._model else error.phase
             raise
         except ValueError as error:  # by the interface: an option that the backend does not know
             if not options:
@@ -249,7 +251,7 @@ class Server:
         module, name = function.split(":")
         call = getattr(importlib.import_module(module), name)
         partner = {} if self.partner is None else {"partner": self.partner}
-        evidence = call(PhasedDevice(self.device, phases), model, feeds, *arguments, **partner)
+        evidence = call(PhasedDevice(self.device, phases, model), model, feeds, *arguments, **partner)
         phases.enter("read")
         reply["evidence"] = encode(evidence)
 

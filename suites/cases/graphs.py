@@ -98,6 +98,9 @@ BORDERS: dict[str, str] = {
     "conv-depthtospace": "(T[1,3,7,5] x, T[12,3,3,3] w) => (T[1,3,10,6] y) "
     "{ a = Conv(x, w) y = DepthToSpace<blocksize = 2>(a) }",
     "conv-add-row": "(T[1,3,7,5] x, T[5,3,3,3] w, T[3] wr) => (T[1,5,5,3] y) { a = Conv(x, w) y = Add(a, wr) }",
+    "conv-branches": "(T[1,3,7,5] x, T[5,3,3,3] w) => (T[1,5,5,3] y) { c = Constant<value = bool {1}>() a = Conv(x, w) "
+    "y = If<then_branch = right () => (T[1,5,5,3] t) { t = Relu(a) }, "
+    "else_branch = left () => (T[1,5,5,3] e) { e = Neg(a) }>(c) }",
     "conv-add-matrix": "(T[1,3,7,5] x, T[5,3,3,3] w, T[5,3] z) => (T[1,5,5,3] y) { a = Conv(x, w) y = Add(a, z) }",
 }
 """Layouts and channels that change between nodes."""

@@ -214,6 +214,7 @@ def exhausted(device: Device, model: bytes, feeds: Arrays) -> dict[str, Any]:
     subject = Inference(device, model, feeds)
     name = max(subject.outputs, key=lambda n: subject.outputs[n].nbytes or 0)
     size = subject.outputs[name].nbytes or 0
+    subject.executable.allocate(name).release()  # or Unsupported
     before = device.allocated()
     held: list[Buffer] = []
     refusal: BackendError | None = None
