@@ -235,8 +235,8 @@ class Collected:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         session.config.option.collectonly = False
         session.items[:] = [item for item in session.items if item.get_closest_marker("requirement")]
-        loaded = [name for name in sys.modules if name == PACKAGE or name.startswith(f"{PACKAGE}.")]
-        assert not loaded, f"loaded before the first mutant: {', '.join(loaded)}"
+        for name in [name for name in sys.modules if name == PACKAGE or name.startswith(f"{PACKAGE}.")]:
+            del sys.modules[name]
         self._work(session)
         return True
 

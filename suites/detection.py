@@ -204,8 +204,12 @@ def score(names: Iterable[str], processes: int, report: Callable[[Result], None]
     """Examines faults, several at once, and reports each as it is done; in the order of their names."""
     with _pool(processes) as pool:
         waiting = [pool.submit(examine, name) for name in names]
-        for done in concurrent.futures.as_completed(waiting):
-            report(done.result())
+        try:
+            for done in concurrent.futures.as_completed(waiting):
+                report(done.result())
+        except KeyboardInterrupt:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
         return [done.result() for done in waiting]
 
 

@@ -34,20 +34,35 @@ def main(arguments: Sequence[str]) -> int:
     except SystemExit as ended:
         return int(pytest.ExitCode.USAGE_ERROR) if ended.code else 0
     unknown = [name for name in given.names if name not in catalogue()]
-    if unknown or (given.markdown and not given.score):
-        text = f"no fault {unknown[0]!r}{options.nearest(unknown[0], catalogue())}" if unknown else "--markdown needs --score"
-        print(f"npu-cts faults: {text}", file=sys.stderr)
-        return int(pytest.ExitCode.USAGE_ERROR)
     chosen = [
         fault
         for fault in catalogue().values()
         if fault.name in (given.names or catalogue()) and fault.part in given.part and fault.kind in given.kind
     ]
+    wrong = (
+        f"no fault {unknown[0][:80]!r}{options.nearest(unknown[0], catalogue())}" if unknown
+        else "--markdown needs --score" if given.markdown and not given.score
+        else f"--markdown: {given.markdown} cannot be written" if given.markdown and not _writable(given.markdown)
+        else "no fault has that name, part and kind together" if not chosen
+        else ""
+    )  # fmt: skip
+    if wrong:
+        print(f"npu-cts faults: {wrong}", file=sys.stderr)
+        return int(pytest.ExitCode.USAGE_ERROR)
     if given.score:
-        return _score(chosen, given.processes, given.markdown, whole=len(chosen) == len(catalogue()))
+        try:
+            return _score(chosen, given.processes, given.markdown, whole=len(chosen) == len(catalogue()))
+        except KeyboardInterrupt:
+            print("npu-cts faults: interrupted", file=sys.stderr)
+            return int(pytest.ExitCode.INTERRUPTED)
     width = shutil.get_terminal_size().columns
     print("\n\n".join(map(_described, chosen)) if given.names else _table(chosen, width))
     return 0
+
+
+def _writable(path: Path) -> bool:
+    """Whether the page can be written there, before half an hour is spent on it."""
+    return os.access(path if path.exists() else path.parent, os.W_OK) and not path.is_dir()
 
 
 def _positive(text: str) -> int:
@@ -117,7 +132,9 @@ def _summary(results: Sequence[Result], devices: Sequence[Health]) -> list[str]:
     if devices:
         alarms = sum(len(device.failed) for device in devices)
         tests = sum(sum(device.verdicts.values()) for device in devices)
-        lines.append(f"{alarms} false alarms in {tests:,} tests on {len(devices)} devices without a fault.")
+        lines.append(
+            f"{alarms} false alarm{'' if alarms == 1 else 's'} in {tests:,} tests on {len(devices)} devices without a fault."
+        )
     return [*lines, *(f"failed on {device.device}: {test}" for device in devices for test in device.failed[:10])]
 
 

@@ -9,9 +9,10 @@ from collections.abc import Iterable, Sequence
 import pytest
 
 from reference.dtypes import SHORT
-from reference.node import Node
+from reference.evaluator import evaluate
 from suites import options
 from suites.cases.errors import CaseIdError
+from suites.cases.graphs import HEAD as GRAPH
 from suites.cases.identifier import parse
 from suites.cases.operators import ALL
 
@@ -26,7 +27,8 @@ def select(config: pytest.Config, ids: Sequence[str]) -> list[str]:
     """The ids that --case, --ops, --dtype and --family leave, in order; the operators' test takes ids of no table too."""
     if config.option.case:
         given = dict.fromkeys(config.option.case)
-        return list(given) if ids is ALL else [case_id for case_id in given if case_id in ids]
+        of_operators = [case_id for case_id in given if not case_id.startswith(f"{GRAPH}-")]
+        return of_operators if ids is ALL else [case_id for case_id in given if case_id in ids]
     wanted = [options.names(text) for text in (config.option.ops, config.option.dtype, config.option.family)]
     operators, dtypes, families = wanted
     if wanted == [None, None, None]:
@@ -60,7 +62,7 @@ def check(config: pytest.Config, ids: Sequence[str], families: Iterable[str]) ->
             if word not in valid:
                 near = difflib.get_close_matches(word, valid, 3, 0.5) or sorted(valid)[:12]
                 raise options.usage_error(f"{name}: no case has '{word[:80]}'; there are for example {', '.join(near)}")
-    if not select(config, ids):
+    if not option.case and not select(config, ids):
         raise options.usage_error(f"no case has what {', '.join(given)} ask for together")
 
 
@@ -68,7 +70,7 @@ def _check_case(case_id: str) -> None:
     """Raises UsageError for an id that is malformed, or whose model is none that ONNX gives a meaning."""
     try:
         case = parse(case_id)
-        Node.of(case.model, case.feeds)
+        evaluate(case.model, case.feeds)
     except CaseIdError as error:
         raise options.usage_error(f"--case: {error}") from None
     except Exception as error:  # of the reference, which evaluates every valid model

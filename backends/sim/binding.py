@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from backends import interface
-from backends.interface import Binding, Buffer, RunError, Unsupported
+from backends.interface import BackendError, Binding, Buffer, RunError, Unsupported
 from backends.sim.buffers import DeviceBuffer, ObjectBuffer, Place
 from backends.sim.device import SimExecutable
 from backends.sim.memory import Region
@@ -29,31 +29,43 @@ class SimBinding(Binding):
         self.objects: dict[str, ObjectBuffer] = {}
         self.targets: dict[str, Bound] = {}
         memory = self.device.memory
+        strangers = [name for name in inputs if name not in {spec.name for spec in executable.inputs}]
+        if strangers:
+            raise RunError(f"the model has no input {strangers[0]}", phase="load", code="sim.name")
         missing = [s.name for s in executable.inputs if s.name not in inputs]
         missing += [s.name for s in executable.outputs if outputs is not None and s.name not in outputs]
         if missing:
             raise RunError(f"nothing is bound to {', '.join(missing)}", phase="load", code="sim.unbound")
         for name, buffer in inputs.items():
             self._take(name, buffer, self.sources)
-        bound: dict[str, Buffer] = {}
-        for spec in executable.outputs:
-            if outputs is None:
-                bound[spec.name] = ObjectBuffer(None) if spec.nbytes is None else executable.allocate(spec.name)
-            else:
-                bound[spec.name] = outputs[spec.name]
-            self._take(spec.name, bound[spec.name], self.targets)
+        self.outputs = (
+            {spec.name: outputs[spec.name] for spec in executable.outputs} if outputs is not None else self._allocated()
+        )
+        for name, buffer in self.outputs.items():
+            self._take(name, buffer, self.targets)
         self._refuse_overlap()
-        self.outputs = bound
         for region, _ in (*self.sources.values(), *self.targets.values()):
             memory.hold(region)
             weakref.finalize(self, memory.drop, region).atexit = False
+
+    def _allocated(self) -> dict[str, Buffer]:
+        """Memory for every output, or for none where there is not enough for all."""
+        made: dict[str, Buffer] = {}
+        try:
+            for spec in self.executable.outputs:
+                made[spec.name] = ObjectBuffer(None) if spec.nbytes is None else self.executable.allocate(spec.name)
+        except BackendError:
+            for buffer in made.values():
+                buffer.release()
+            raise
+        return made
 
     def _take(self, name: str, buffer: Buffer, bound: dict[str, Bound]) -> None:
         spec = self.executable.spec(name)
         if isinstance(buffer, ObjectBuffer):
             self.objects[name] = buffer
             return
-        if not isinstance(buffer, DeviceBuffer):
+        if not isinstance(buffer, DeviceBuffer) or buffer.memory is not self.device.memory:
             raise Unsupported(f"{type(buffer).__name__} bound to {name}: it is not of this device", phase="load")
         bound[name] = (buffer.region, self.lay_out(name, buffer))
         if spec.nbytes is not None and buffer.region.nbytes < bound[name][1].extent[1]:
@@ -92,21 +104,17 @@ class SimBinding(Binding):
         device = self.device
         chosen = device.own_queue(queue)
         reads = [region for region, _ in self.sources.values()]
-        writes = [region for region, _ in self.targets.values()]
         for region in reads:
             device.memory.to_device(region)
         program, timeline = self.executable.program, device.timeline
         work = timeline.work(program.operations, program.traffic, program.dtype)
         begins = [chosen.end, *(fence.end for fence in after if isinstance(fence, Fence))]
         fence = Fence(timeline.submit(work, begins), self._arrive)
-        chosen.end = fence.end
-        for region in (*reads, *writes):
-            region.pending.append(fence)
-        for region, place in self.targets.values():
-            region.writing.append(fence)
-            region.newer = [*(other for other in region.newer if other != place), place]
         engine = self.executable.engine
-        chosen.submit(lambda: self._compute(engine), after, fence)
+        with device.memory.lock:
+            chosen.submit(lambda: self._compute(engine), after, fence)
+            device.memory.uses(fence, reads, self.targets.values())
+        chosen.end = fence.end
         return fence
 
     def _compute(self, engine: Any) -> None:
@@ -125,12 +133,7 @@ class SimBinding(Binding):
     def _arrive(self, fence: Fence) -> None:
         """What a fence means to the host: the results are visible, the memory is free for the next run."""
         self.device.timeline.wait(fence.end)
-        for region, _ in (*self.sources.values(), *self.targets.values()):
-            region.pending = [other for other in region.pending if other is not fence]
-        for region, _ in self.targets.values():
-            region.writing = [other for other in region.writing if other is not fence]
-            if all(other.done() for other in region.writing):
-                self.device.memory.to_host(region)
+        self.device.memory.done(fence, [region for region, _ in self.sources.values()], self.targets.values())
 
     def adopted(self, name: str) -> bool | None:
         """Whether the device works on the bound memory: False where it does so through a copy; None for what has no bytes."""

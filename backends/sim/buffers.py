@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import math
+import weakref
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -111,15 +112,19 @@ class DeviceBuffer(Buffer):
         self.place = place
         self.external = external
         self._released = False
+        self._forgotten = weakref.finalize(self, memory.drop, region)
+        self._forgotten.atexit = False
         self._shown: np.ndarray | None = None
 
     @contextlib.contextmanager
     def map(self, mode: MapMode) -> Iterator[np.ndarray]:
         """Waits for the runs that use the memory; in discrete memory a copy there, and back for modes that write."""
         self._check()
+        if mode not in get_args(MapMode):
+            raise RunError(f"map mode {mode!r} is none of {', '.join(get_args(MapMode))}", phase="read", code="sim.mode")
         memory, region = self.memory, self.region
-        for fence in tuple(region.pending):
-            fence.wait()
+        for fence in memory.users(region):
+            fence.settle()
         memory.clock.spend(memory.clock.rates.map)
         memory.to_host(region)
         data = region.host
@@ -129,7 +134,7 @@ class DeviceBuffer(Buffer):
         if mode == "r":
             tensor.flags.writeable = False
         yield tensor
-        if mode != "r":
+        if mode != "r" and not self._released:
             if self.place is not None and self.place.packed:
                 self.place.write(data, tensor)
             if region.host is None:
@@ -169,6 +174,7 @@ class DeviceBuffer(Buffer):
     def release(self) -> None:
         if not self._released:
             self._released = True
+            self._forgotten.detach()
             self.memory.drop(self.region)
 
     def _check(self) -> None:

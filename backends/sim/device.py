@@ -62,6 +62,7 @@ class SimDevice(Device):
         self.compiler = Compiler(profile)
         self.queues: list[weakref.ref[Queue]] = []
         self._own = self._queue()
+        self._closed = False
 
     def capabilities(self) -> Capabilities:
         memory, layout = self.profile.memory, self.profile.layout
@@ -82,6 +83,7 @@ class SimDevice(Device):
         )
 
     def compile(self, model: bytes, options: Options | None = None) -> Executable:
+        self._check_open()
         program = self.compiler.compile(model, check_options({**self.options, **(options or {})}))
         return SimExecutable(self, program)
 
@@ -91,6 +93,7 @@ class SimDevice(Device):
 
     def queue(self) -> interface.Queue:
         """Another thread of work, or the only one where the profile has no more."""
+        self._check_open()
         return self._queue() if self.profile.memory.queues else self._own
 
     def import_(self, memory: ExternalMemory) -> Buffer:
@@ -109,7 +112,12 @@ class SimDevice(Device):
     def clock(self) -> float:
         return self.timeline.now
 
+    def _check_open(self) -> None:
+        if self._closed:
+            raise RunError("the device was closed", phase="load", code="sim.closed")
+
     def close(self) -> None:
+        self._closed = True
         for reference in self.queues:
             queue = reference()
             if queue is not None:
@@ -123,7 +131,9 @@ class SimDevice(Device):
 
     def own_queue(self, queue: interface.Queue | None) -> Queue:
         """The queue to submit to; the implicit one for None."""
-        return queue if isinstance(queue, Queue) else self._own
+        if queue is not None and not isinstance(queue, Queue):
+            raise RunError(f"{type(queue).__name__} is no queue of this device", phase="load", code="sim.queue")
+        return self._own if queue is None else queue
 
 
 class SimExecutable(Executable):
@@ -190,9 +200,11 @@ class SimExecutable(Executable):
         return SimBinding(self, inputs, outputs)
 
     def run(self, feeds: Mapping[str, Any]) -> dict[str, Any]:
-        buffers = {name: self._filled(name, value) for name, value in feeds.items() if name in self._names}
+        buffers: dict[str, Buffer] = {}
         binding = None
         try:
+            for name in self._names & feeds.keys():
+                buffers[name] = self._filled(name, feeds[name])
             binding = self.bind(buffers)
             binding.submit().wait()
             results = {}
@@ -214,12 +226,19 @@ class SimExecutable(Executable):
         if element is None or element.name == "str" or not isinstance(value, np.ndarray):
             return ObjectBuffer(value)
         buffer = self.allocate(name) if name in self.places else self.device_buffer(value.shape, element)
+        try:
+            self._fill(name, buffer, value)
+        except BaseException:
+            buffer.release()
+            raise
+        return buffer
+
+    def _fill(self, name: str, buffer: Buffer, value: np.ndarray) -> None:
         with buffer.map("w") as target:
             if target.shape != value.shape or target.dtype != value.dtype:
                 what = f"{value.dtype}{list(value.shape)} for {target.dtype}{list(target.shape)}"
                 raise RunError(f"input {name}: {what}", code="sim.input_mismatch")
             target[...] = value
-        return buffer
 
     def device_buffer(self, shape: Sequence[int], element: Element) -> DeviceBuffer:
         """Memory for a tensor of a shape that the model leaves open."""

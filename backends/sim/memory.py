@@ -13,17 +13,22 @@ import ctypes
 import dataclasses
 import threading
 import weakref
+from collections.abc import Iterable
 from typing import Any, Protocol
 
 import numpy as np
 
 from backends import elements
-from backends.interface import Fence, OutOfMemory, RunError, Unsupported
+from backends.interface import OutOfMemory, RunError, Unsupported
 from backends.sim import profile
 from backends.sim.clock import Clock
+from backends.sim.queue import Fence
 
 CANARY, ALLOCATED, FREED = 0xC6, 0xA5, 0xDD
 """Bytes beside regions, in new ones, and in those given back."""
+
+LARGEST = 1 << 46
+"""Bytes of an import that no host has."""
 
 POOLED = 1 << 20
 """Largest region, in bytes, whose memory is kept for the next one of its size."""
@@ -55,8 +60,8 @@ class Region:
     imported: bool = False
     newer: list[Written] = dataclasses.field(default_factory=list)
     holders: int = 1
-    pending: list[Fence] = dataclasses.field(default_factory=list)
-    writing: list[Fence] = dataclasses.field(default_factory=list)
+    pending: weakref.WeakSet[Fence] = dataclasses.field(default_factory=weakref.WeakSet)
+    writing: weakref.WeakSet[Fence] = dataclasses.field(default_factory=weakref.WeakSet)
 
     @property
     def address(self) -> int | None:
@@ -73,8 +78,9 @@ class Memory:
         self.in_use = 0
         self.copies = 0
         self.live: set[Region] = set()
+        self.lock = threading.RLock()
         self._free: dict[int, list[np.ndarray]] = {}
-        self._lock = threading.RLock()
+        self._closed = False
 
     def allocate(self, nbytes: int) -> Region:
         """A region of the device's own. Raises OutOfMemory beyond its capacity."""
@@ -87,6 +93,8 @@ class Memory:
     def adopt(self, address: int, nbytes: int) -> Region:
         """A region over the host's memory. Raises Unsupported where the device does not take it."""
         rules = self.rules
+        if nbytes < 0 or nbytes > LARGEST:
+            raise Unsupported(f"memory of {nbytes} bytes", phase="allocate", code="sim.size")
         if not rules.imports:
             raise Unsupported("this device does not use host memory in place", phase="allocate", code="sim.import")
         fits = address % rules.alignment == 0 and nbytes % rules.size_multiple == 0
@@ -143,21 +151,21 @@ class Memory:
 
     def hold(self, region: Region) -> None:
         """One more that needs the region. Raises RunError for one that is gone."""
-        with self._lock:
+        with self.lock:
             if not region.holders:
                 raise RunError("this buffer was released", phase="load", code="sim.released")
             region.holders += 1
 
     def drop(self, region: Region) -> None:
         """One less."""
-        with self._lock:
+        with self.lock:
             region.holders -= 1
             if not region.holders:
                 self.free(region)
 
     def free(self, region: Region) -> None:
         """Poisons the device's bytes and keeps them for the next region of that size."""
-        with self._lock:
+        with self.lock:
             self.live.discard(region)
             if region.block is region.host:
                 return
@@ -175,21 +183,52 @@ class Memory:
         if (region.block[:start] != CANARY).any() or (region.block[start + region.nbytes :] != CANARY).any():
             raise RunError(f"the device wrote beside a region of {region.nbytes} bytes", code="sim.guard")
 
+    def uses(self, fence: Fence, reads: Iterable[Region], writes: Iterable[tuple[Region, Written]]) -> None:
+        """A run was submitted that reads and writes these regions."""
+        for region, place in writes:
+            region.pending.add(fence)
+            region.writing.add(fence)
+            region.newer = [*(other for other in region.newer if other != place), place]
+        for region in reads:
+            region.pending.add(fence)
+
+    def users(self, region: Region) -> list[Fence]:
+        """Runs that use a region and that nobody has waited for."""
+        with self.lock:
+            return list(region.pending)
+
+    def done(self, fence: Fence, reads: Iterable[Region], writes: Iterable[tuple[Region, Written]]) -> None:
+        """A run was waited for: the host sees what it wrote, unless another one is still writing there, or it failed."""
+        with self.lock:
+            for region in reads:
+                region.pending.discard(fence)
+            for region, place in writes:
+                region.pending.discard(fence)
+                for other in [other for other in region.writing if other is fence or other.done()]:
+                    region.writing.discard(other)
+                if fence.failed:
+                    region.newer = [other for other in region.newer if other != place]
+                if not region.writing:
+                    self.to_host(region)
+
     def close(self) -> None:
         """Gives everything back that nobody holds; what views still show stays as it is."""
-        with self._lock:
+        with self.lock:
+            self._closed = True
             self._free.clear()
             self.live.clear()
 
     def _reserve(self, nbytes: int) -> None:
-        with self._lock:
+        with self.lock:
+            if self._closed:
+                raise RunError("the device was closed", phase="allocate", code="sim.closed")
             if self.in_use + nbytes > self.rules.capacity:
                 text = f"{nbytes} bytes asked for, {self.in_use} of {self.rules.capacity} in use"
                 raise OutOfMemory(text, code="sim.out_of_memory")
             self.in_use += nbytes
 
     def _block(self, nbytes: int) -> np.ndarray:
-        with self._lock:
+        with self.lock:
             waiting = self._free.get(nbytes)
             block = waiting.pop() if waiting else self._new(nbytes)
         block[...] = CANARY

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import weakref
 from collections.abc import Callable, Sequence
@@ -23,7 +24,19 @@ class Fence(interface.Fence):
         self._error: BaseException | None = None
 
     def wait(self, timeout: float | None = None) -> None:
-        self.block(timeout)
+        """Also raises what the work raised, once its memory is free again."""
+        try:
+            self.block(timeout)
+        except TimeoutError:
+            raise
+        except BaseException:
+            self._arrive(self)
+            raise
+        self._arrive(self)
+
+    def settle(self) -> None:
+        """As `wait`, but what the work raised belongs to whoever waits for it, not to whoever needs the memory."""
+        self._complete.wait()
         self._arrive(self)
 
     def done(self) -> bool:
@@ -31,10 +44,15 @@ class Fence(interface.Fence):
 
     def block(self, timeout: float | None = None) -> None:
         """Until the work is complete; what the host sees stays as it is. Raises TimeoutError, and what the work raised."""
-        if not self._complete.wait(timeout):
+        if not self._complete.wait(None if timeout == math.inf else timeout):
             raise TimeoutError(f"the run was not complete after {timeout} s")
         if self._error is not None:
             raise self._error
+
+    @property
+    def failed(self) -> bool:
+        """Whether the work ended in an error."""
+        return self._error is not None
 
     def complete(self, error: BaseException | None) -> None:
         """The work is done, or has failed with `error`."""
@@ -49,20 +67,26 @@ class Queue(interface.Queue):
         self.end = 0.0
         self._work: SimpleQueue[tuple[Work, Sequence[interface.Fence], Fence] | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
+        self._lock = threading.Lock()
         self._finalize = weakref.finalize(self, self._work.put, None)
 
     def submit(self, work: Work, after: Sequence[interface.Fence], fence: Fence) -> None:
         """Does `work` once every fence in `after` is done; `fence` is then complete. Raises RunError on a closed device."""
-        if not self._finalize.alive:
-            raise RunError("the device was closed", code="sim.closed")
-        if self._thread is None:
-            self._thread = threading.Thread(target=_serve, args=(self._work,), daemon=True, name="npu-cts-sim")
-            self._thread.start()
-        self._work.put((work, after, fence))
+        strangers = [earlier for earlier in after if not isinstance(earlier, interface.Fence)]
+        if strangers:
+            raise RunError(f"after: {type(strangers[0]).__name__} is no fence", phase="load", code="sim.fence")
+        with self._lock:
+            if not self._finalize.alive:
+                raise RunError("the device was closed", code="sim.closed")
+            if self._thread is None:
+                self._thread = threading.Thread(target=_serve, args=(self._work,), daemon=True, name="npu-cts-sim")
+                self._thread.start()
+            self._work.put((work, after, fence))
 
     def close(self) -> None:
         """Ends the thread once everything submitted is done. Idempotent."""
-        self._finalize()
+        with self._lock:
+            self._finalize()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
 

@@ -27,6 +27,9 @@ from suites.cases.inputs import store
 from suites.cases.node import Node
 from suites.cases.recipes import Draw
 
+HEAD = "Graph"
+"""First word of the ids."""
+
 OPSET, IR_VERSION = 21, 10
 WORDS = {"f32": "float", "f16": "float16", "i32": "int32"}
 """Short type → ONNX's word, where T stands in a graph."""
@@ -229,4 +232,4 @@ def _read(id: str) -> Case:
     return GraphCase(id, Node("", match[2], OPSET, dtypes.SHORT[match[1]], recipe="lattice"), bool(match[3]))
 
 
-identifier.HEADS["Graph"] = _read
+identifier.HEADS[HEAD] = _read

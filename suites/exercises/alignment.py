@@ -11,17 +11,19 @@ import numpy as np
 
 from backends.interface import Binding, Device, TensorSpec, Unsupported
 from suites.exercises.evidence import Arrays
-from suites.exercises.inference import Inference, Refusal, declares, refusing
+from suites.exercises.inference import Inference, Refusal, declares, needs, refusing
 from suites.exercises.memory import POISONS, UNWRITTEN, Imported, Place, laid_out, last_byte, shape_of
 
 
 def at_offsets(device: Device, model: bytes, feeds: Arrays, side: str, *offsets: int) -> dict[str, Any]:
-    """Import the tensors of one `side`, "inputs" or "outputs", at offsets from a page; the k-th at the offset k further on."""
+    """Import the tensors of one `side`, "inputs" or "outputs", all on a page, then at offsets from one, each at another."""
     subject = Inference(device, model, feeds)
     moved = subject.inputs if side == "inputs" else subject.outputs
+    if side == "outputs":
+        needs(device, "bind-outputs")
     refusals, counted = [], dict[str, int]()
-    for first in range(len(offsets)):
-        chosen = {name: offsets[(first + k) % len(offsets)] for k, name in enumerate(moved)}
+    staggered = ({name: offsets[(first + k) % len(offsets)] for k, name in enumerate(moved)} for first in range(len(offsets)))
+    for first, chosen in enumerate((dict.fromkeys(moved, 0), *staggered)):
         refusals.append(_at_offset(subject, moved, chosen, subject.variant(first), counted))
     fewest = min(counted.values(), default=0)
     for label, copies in counted.items():

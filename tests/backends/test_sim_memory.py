@@ -179,7 +179,7 @@ def test_what_does_not_fit_is_refused(device):
     x.release()
     with pytest.raises(RunError, match="released"):
         executable.bind({"x": x}, {"y": y})
-    with pytest.raises(RunError, match="no input or output z"):
+    with pytest.raises(RunError, match="the model has no input z"):
         executable.bind({"x": y, "z": y})
 
 
@@ -340,3 +340,85 @@ def test_options_and_devices_are_checked_by_name():
     faulty = backend.open(info, {"fault": "no-invalidate"})
     assert isinstance(faulty, SimDevice)
     assert "fault no-invalidate" in faulty.info.soc
+
+
+def test_a_failed_run_leaves_its_buffers_usable(device, monkeypatch):
+    _, x, y, binding = bound(device)
+
+    def fails(program, engine, inputs):
+        raise ValueError("a bad index")
+
+    monkeypatch.setattr(device, "compute", fails)
+    fence = binding.submit()
+    with x.map("w") as array:  # to correct what was wrong
+        array[...] = 3
+    with pytest.raises(ValueError, match="bad index"):
+        fence.wait()
+    monkeypatch.undo()
+    binding.submit().wait()
+    with y.map("r") as array:
+        assert array.tolist() == [6] * 4
+
+
+def test_closing_while_others_submit_refuses_or_completes(device):
+    _, x, _, binding = bound(device)
+    refused, fences = [], []
+
+    def submit():
+        for _ in range(200):
+            try:
+                fences.append(binding.submit())
+            except RunError as error:
+                refused.append(error.code)
+                return
+
+    threads = [threading.Thread(target=submit) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    device.close()
+    for thread in threads:
+        thread.join()
+    for fence in fences:
+        fence.wait(10)
+    assert set(refused) <= {"sim.closed"}
+    with x.map("r") as array:  # a refused submission holds nothing
+        assert array.tolist() == [1, 2, 3, 4]
+    with pytest.raises(RunError, match="closed"):
+        device.compile(models.add([4]))
+
+
+def test_forgotten_buffers_and_runs_give_their_memory_back(device):
+    executable, x, y, binding = bound(device)
+    before = device.allocated()
+    binding.submit()
+    kept = executable.allocate("x")
+    with pytest.raises(RunError):
+        executable.run({"x": np.zeros(5, np.float32)})
+    del kept
+    device.queue().close()
+    binding.submit().wait()
+    gc.collect()
+    assert device.allocated() == before
+    del x, y, binding
+    gc.collect()
+    assert device.allocated() == 0
+
+
+def test_outputs_that_do_not_all_fit_take_nothing(device):
+    capacity = device.profile.memory.capacity
+    code, shape = TensorProto.FLOAT, [capacity * 3 // 5 // 4]
+    nodes = [
+        helper.make_node("Constant", [], ["s"], value_ints=shape),
+        *(helper.make_node("Expand", ["x", "s"], [name]) for name in "yz"),
+    ]
+    executable = device.compile(models.graph(nodes, [("x", code, [1])], [("y", code, shape), ("z", code, shape)]))
+    x = executable.allocate("x")
+    with pytest.raises(OutOfMemory):
+        executable.bind({"x": x})
+    assert device.allocated() == 4
+
+
+@pytest.mark.parametrize("nbytes", [-4, 1 << 62])
+def test_imports_of_impossible_sizes_are_refused(device, nbytes):
+    with pytest.raises(Unsupported):
+        device.import_(ExternalMemory("host", 4096, 0, nbytes))

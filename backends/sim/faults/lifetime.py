@@ -235,6 +235,8 @@ def buffers_leak(device: SimDevice) -> None:
         count[0] += not self._released
         if count[0] % 8:
             DeviceBuffer.release(self)
+        else:
+            self._forgotten.detach()
         self._released = True
 
     buffers(device, release=release)
