@@ -267,7 +267,7 @@ class Executable(abc.ABC):
         raise Unsupported(f"this backend does not allocate {kind} memory", phase="allocate")
 
     def bind(self, inputs: Mapping[str, Buffer], outputs: Mapping[str, Buffer] | None = None) -> Binding:
-        """Bind buffers to names; `outputs` None leaves them to the runtime, and their release to the caller as any other buffer's.
+        """Bind buffers to names; `outputs` None leaves them to the runtime; the caller releases them as any others.
 
         Compile-only backends raise Unsupported.
         """
