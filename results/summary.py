@@ -32,8 +32,9 @@ REASON_LIMIT = 400  # characters of a reason shown
 SKIP_GROUPS = 8  # kinds of skipped cases named
 IN_FLIGHT_LIMIT = 5
 
+OPERATOR_TESTS = "suites/test_operators.py::"  # whose cases `--case` runs, also those of no table
+
 # Options that a failing case needs again to fail in the same way.
-OPERATOR_TESTS = "suites/test_operators.py::"
 RERUN_OPTIONS = (
     *("--backend", "--device", "--ep", "--ep-option", "--backend-option", "--partner", "--device-host"),
     *("--profile", "--capabilities", "--fault", "--timeout-scale"),

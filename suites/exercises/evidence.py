@@ -17,7 +17,7 @@ Arrays = Mapping[str, np.ndarray]
 class Evidence:
     """findings: (word of `CAUSES`, sentence), the most telling first. runs: (label, feeds, outputs) in the order in which they
     ran, outputs copied at the moment that the exercise speaks of. numbers: group → name → number. notes: go to the record.
-    undefined: what the device does where nothing says what is right.
+    undefined: what the device does where nothing says what is right. checks: expectations that were held against the device.
     """
 
     findings: list[tuple[str, str]] = dataclasses.field(default_factory=list)
@@ -25,6 +25,7 @@ class Evidence:
     numbers: dict[str, dict[str, float | int]] = dataclasses.field(default_factory=dict)
     notes: list[str] = dataclasses.field(default_factory=list)
     undefined: list[str] = dataclasses.field(default_factory=list)
+    checks: int = 0
 
     def find(self, cause: str, sentence: str) -> None:
         """Something is wrong, whatever the values of the outputs. Raises KeyError for a word that `CAUSES` lacks."""
@@ -33,6 +34,7 @@ class Evidence:
 
     def expect(self, holds: bool, cause: str, sentence: str) -> None:
         """`find` unless it holds."""
+        self.checks += 1
         if not holds:
             self.find(cause, sentence)
 
@@ -52,7 +54,13 @@ class Evidence:
             "numbers": self.numbers,
             "notes": self.notes,
             "undefined": self.undefined,
+            "checks": self.checks,
         }
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the exercise looked at nothing: then there is nothing that could have failed."""
+        return not (self.findings or self.runs or self.undefined or self.checks)
 
     @classmethod
     def of(cls, data: Any) -> Evidence:
@@ -63,4 +71,5 @@ class Evidence:
             {group: dict(numbers) for group, numbers in data["numbers"].items()},
             list(data["notes"]),
             list(data["undefined"]),
+            data["checks"],
         )
