@@ -186,6 +186,11 @@ def mapping(device: Device, model: bytes, feeds: Arrays) -> dict[str, Any]:
         values.flat[-1] = values.flat[0]
         kept = place.read().tobytes() == values.tobytes()
         subject.told.expect(kept, "map-lost", f"after one element of {name} was written in a map, others are not as before")
+        with place.buffer.map("r") as array:
+            if array.flags.writeable:
+                array[...] = np.zeros((), array.dtype)
+        kept = place.read().tobytes() == values.tobytes()
+        subject.told.expect(kept, "map-lost", f"what was written in a map of {name} for reading is there in the next one")
     return subject.told.plain()
 
 
