@@ -44,16 +44,17 @@ BASELINE_LIMIT = 1200.0
 CONTROL = "the device as it is"
 """Stands for a mutant that is none: it must survive."""
 
-CLASSES = ("killed", "declines", "equivalent", "survived")
+CLASSES = ("killed", "declares", "equivalent", "survived")
 
 HEAD = (
     "# Mutants of the simulated device",
     "<!-- generated: python -m benchmarks.mutants --sample 600 --seed 1 --markdown > docs/mutants.md -->",
     "Would the suites notice a device that is wrong in a way that nobody thought of? mutmut's operators make one small change "
     "each in the code of the simulated device (backends/sim, its faults apart), and the suites run on what comes of it, on all "
-    "six profiles: a mutant is *killed* where a test fails, or the device crashes or hangs. It *declines* where no test fails "
-    "but the device declines what it ran before, and says so: a lesser device, not a faulty one. It is *equivalent* where no "
-    "test of a device could tell it from the original, with the reason below. The rest has *survived*.",
+    "six profiles: a mutant is *killed* where a test fails, or the device crashes or hangs. It *declares* another device where "
+    "no test fails, but what ran is declined now or the other way about, and the record says so (`unsupported`, `underclaim`). "
+    "It is *equivalent* where no test of a device could tell it from the original, with the reason below. The rest has "
+    "*survived*.",
     "Left out by rule are annotations, docstrings and decorators, text and code of errors, strings of several words, labels of "
     f"fresh names, and data of modules and classes. A mutant meets at first {FIRST} tests a profile that reach its statement, "
     f"of many kinds, and {THEN} where none of them failed.",
@@ -62,7 +63,7 @@ HEAD = (
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """What became of a mutant. status: killed, declines (more than before, and says so), survived."""
+    """What became of a mutant. status: killed, declares (it runs more or less than before, and says so), survived."""
 
     mutant: Mutant
     status: str
@@ -167,9 +168,9 @@ def _result(mutant: Mutant, content: bytes, ended: str) -> Result:
     ending: Ending = pickle.loads(content) if content else Ending(True)
     if ended or ending.failed:
         return Result(mutant, "killed", ending.by if not ended else f"{ended} on {ending.by.partition(':')[0]}")
-    declines = any(change[1] == "unsupported" for change in ending.changed)
+    declares = any("unsupported" in change for change in ending.changed)
     changes = ", ".join(f"{count} × {a} → {b}" for (a, b), count in ending.changed.items())
-    return Result(mutant, "declines" if declines else "survived", changes if ending.tests else "no test reaches it")
+    return Result(mutant, "declares" if declares else "survived", changes if ending.tests else "no test reaches it")
 
 
 def reasons() -> dict[str, str]:
@@ -211,18 +212,18 @@ def report(benchmark: Benchmark, markdown: bool) -> str:
     table = [[name, counts.total(), *(counts[c] for c in CLASSES)] for name, counts in sorted(rows.items())]
     table.append(["all", total.total(), *(total[c] for c in CLASSES)])
     told = total.total() - total["equivalent"]
-    either = total["killed"] + total["declines"]
+    either = total["killed"] + total["declares"]
     killers = collections.Counter(_killer(result.how) for result in benchmark.results if result.status == "killed")
     left = [(classes[r.mutant.key], _quoted(r.mutant.key, markdown), r.how) for r in benchmark.results]
     parts = [
         *(HEAD if markdown else ()),
         f"{total.total()} of {benchmark.possible} mutants (seed {benchmark.seed}). Of the {told} that are not equivalent "
-        f"{total['killed']} ({total['killed'] / told:.1%}) are killed, {either} ({either / told:.1%}) with those that decline "
-        "more and say so.",
+        f"{total['killed']} ({total['killed'] / told:.1%}) are killed, {either} ({either / told:.1%}) with those that declare "
+        "another device.",
         tabulate(table, ["module", "mutants", *CLASSES], tablefmt=form),
         tabulate(killers.most_common(), ["first failure in", "mutants"], tablefmt=form),
         "## Not killed" if markdown else "",
-        tabulate([row for row in left if row[0] in ("declines", "survived")], ["", "mutant", "verdicts"], tablefmt=form),
+        tabulate([row for row in left if row[0] in ("declares", "survived")], ["", "mutant", "verdicts"], tablefmt=form),
     ]
     if markdown:
         parts.append("## Equivalent")
@@ -244,7 +245,7 @@ def _quoted(key: str, markdown: bool) -> str:
 
 
 def _class(result: Result, known: Mapping[str, str]) -> str:
-    return "equivalent" if result.status != "killed" and result.mutant.key in known else result.status
+    return "equivalent" if result.status == "survived" and result.mutant.key in known else result.status
 
 
 if __name__ == "__main__":

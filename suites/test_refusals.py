@@ -124,3 +124,9 @@ def test_graphs_of_many_nodes(case: Case, device: DeviceUnderTest) -> None:
 @cases((*CONTROL, *UNARY))
 def test_names_that_are_none(case: Case, device: DeviceUnderTest) -> None:
     verify(case, device.exercise(refusals.unknown_names, case))
+
+
+@requirement("REF-018")
+@cases(UNARY)
+def test_strides_beyond_the_memory(case: Case, device: DeviceUnderTest) -> None:
+    verify(case, device.exercise(refusals.strides_beyond, case))

@@ -45,8 +45,10 @@ def _expect_refused_write(subject: Inference, name: str, array: np.ndarray) -> N
 
 
 def view_outlives(device: Device, model: bytes, feeds: Arrays) -> dict[str, Any]:
-    """A view stays as it is when buffers, binding and executable are given up one after another, and memory is taken anew."""
+    """A view stays as it is when buffers, binding and executable are given up one after another, and memory is taken anew; its
+    memory is given back with it."""
     subject = Inference(device, model, feeds)
+    in_use: list[int] = []
     for order in itertools.permutations(LAST_OWNERS):
         executable = device.compile(model)
         inputs = {name: executable.allocate(name) for name in subject.inputs}
@@ -73,6 +75,11 @@ def view_outlives(device: Device, model: bytes, feeds: Arrays) -> dict[str, Any]
             for name, array in shown.items():
                 kept = array.tobytes() == copies[name].tobytes()
                 subject.told.expect(kept, "memory-recycled", f"a view of {name} changed after {given_up} went")
+        shown, array = {}, None  # type: ignore[assignment]
+        gc.collect()
+        in_use.append(device.allocated() or 0)
+    sentence = f"memory in use after all views went, in turn: {', '.join(map(str, in_use))} bytes"
+    subject.told.expect(in_use[-1] <= in_use[0], "leak", sentence)
     return subject.told.plain()
 
 

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from backends.interface import PHASES, BackendError, Device, DeviceLost, Unsupported
+from backends.interface import PHASES, BackendError, Device, DeviceLost, ExternalMemory, Unsupported
 from suites.exercises.evidence import Arrays, Evidence
+from suites.exercises.inference import needs
+from suites.exercises.memory import PAGE, Block
 
 
 class Trials:
@@ -109,6 +111,26 @@ def unknown_names(device: Device, model: bytes, feeds: Arrays) -> dict[str, Any]
         executable.bind({**own, "nobody": next(iter(own.values()))}).submit().wait()
     with trials.refused("nothing bound"):
         executable.bind({}).submit().wait()
+    return trials.end()
+
+
+def strides_beyond(device: Device, model: bytes, feeds: Arrays) -> dict[str, Any]:
+    """Strides of imported memory that lead beyond its end, or before its beginning."""
+    needs(device, "strided-import")
+    trials = Trials(device, model, feeds)
+    (spec,) = trials.executable.inputs
+    x = np.asarray(feeds[spec.name])
+    block = Block(-(-x.nbytes // PAGE) * PAGE)
+    block.bytes[: x.nbytes] = x.reshape(-1).view(np.uint8)
+    for what, strides in {
+        "rows that end beyond the memory": (block.bytes.size, *x.strides[1:]),
+        "rows that begin before the memory": (-x.strides[0], *x.strides[1:]),
+        "fewer strides than dimensions": x.strides[1:],
+    }.items():
+        with trials.refused(what):
+            memory = ExternalMemory("host", block.base, 0, block.bytes.size, strides)
+            trials.executable.bind({spec.name: device.import_(memory)}).submit().wait()
+    trials.told.expect(not block.damage(), "beyond-buffer", f"of the memory, {block.damage()}")
     return trials.end()
 
 

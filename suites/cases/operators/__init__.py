@@ -20,6 +20,7 @@ from suites.cases.operators import (
     normalization,
     pooling,
     quantization,
+    recurrent,
     reduction,
     resize,
 )
@@ -40,6 +41,7 @@ _TABLES = {
     "indexing": indexing.CASES,
     "resize": resize.CASES,
     "quantization": quantization.CASES,
+    "recurrent": recurrent.CASES,
 }
 
 _FAMILIES: Mapping[str, tuple[str, ...]] = {family: tuple(ids(rows)) for family, rows in _TABLES.items()}

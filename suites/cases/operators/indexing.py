@@ -38,6 +38,7 @@ _COMPRESS = (
 )
 
 CASES = (
+    Row("NonZero-13", "f32 i32 bool", "lattice", "x:3x5x7 x:11 x:0x3"),
     Row("Gather-13", "f32", "index", _GATHER),
     Row("Gather-13", "f32", "special", "data:5x7x3.indices:4"),
     Row("Gather-13", f"{_TYPES} str", "index", "data:5x7x3.indices:2x3.axis:1 data:5x7.indices:3x2:i32"),
