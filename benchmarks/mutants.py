@@ -108,9 +108,7 @@ class Benchmark:
             before = self._learn(session, Path(folder))
             control = dataclasses.replace(self.mutants[0], old=CONTROL, new=CONTROL, source=self.texts[self.mutants[0].module])
             first = self._attack(session, [control, *self.mutants], before, FIRST, Path(folder))
-            argued = reasons()
-            tried = [mutant for mutant in (control, *self.mutants) if mutant.key not in argued]
-            left = [mutant for mutant in tried if first[mutant.key].status != "killed"]
+            left = [mutant for mutant in (control, *self.mutants) if first[mutant.key].status != "killed"]
             then = self._attack(session, left, before, THEN, Path(folder))
         if then.get(control.key, first[control.key]).status != "survived":
             raise SystemExit(f"{CONTROL} does not survive: {first[control.key].how or then[control.key].how}")
