@@ -14,7 +14,6 @@ import contextlib
 import dataclasses
 import hashlib
 import io
-import itertools
 import os
 import pickle
 import sys
@@ -95,8 +94,13 @@ class Benchmark:
             texts = {name: text for name, text in self.texts.items() if not only or name.rpartition(".")[2] in only}
             possible = [(module, label) for module in map(Module, texts, texts.values()) for label in module.mutations]
             possible.sort(key=lambda row: hashlib.blake2b(f"{seed} {row[0].name} {row[1]}".encode()).digest())
-            mutants = filter(None, (module.mutant(label) for module, label in possible))
-            result.write_bytes(pickle.dumps((len(possible), list(itertools.islice(mutants, sample)))))
+            found: dict[str, Mutant] = {}  # other changes may make the same program
+            for mutant in (module.mutant(label) for module, label in possible):
+                if mutant is not None:
+                    found.setdefault(mutant.key, mutant)
+                if len(found) == sample:
+                    break
+            result.write_bytes(pickle.dumps((len(possible), list(found.values()))))
 
         with tempfile.TemporaryDirectory() as folder:
             (found,) = mutant_runs.forked([("mutants", BASELINE_LIMIT, job)], 1, Path(folder))

@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
+
+
+class Entry(Protocol):
+    """An entry of a table: operators and the ids of their cases."""
+
+    def names(self) -> Iterator[str]:
+        """The operators, without versions."""
+
+    def ids(self) -> Iterator[str]:
+        """The ids, in a fixed order."""
 
 
 class Row(NamedTuple):
@@ -20,17 +30,28 @@ class Row(NamedTuple):
 
     def names(self) -> Iterator[str]:
         """The operators, without versions."""
-        return (operator.rsplit("-", 1)[0] for operator in self.operators.split())
+        return names(self.operators)
 
     def ids(self) -> Iterator[str]:
-        recipes = [f".in:{recipe}" for recipe in self.recipes.split()] or [""]
-        for operator in self.operators.split():
-            for dtype in self.dtypes.split():
-                for fields in self.fields.split():
-                    for recipe in recipes:
-                        yield f"{operator}.{dtype}.{fields}{recipe}"
+        return combined(self.operators, self.dtypes, self.recipes, self.fields.split())
 
 
-def ids(rows: Iterable[Row]) -> Iterator[str]:
+def combined(operators: str, dtypes: str, recipes: str, middles: Iterable[str]) -> Iterator[str]:
+    """Ids of all combinations."""
+    middles = list(middles)
+    endings = [f".in:{recipe}" for recipe in recipes.split()] or [""]
+    for operator in operators.split():
+        for dtype in dtypes.split():
+            for middle in middles:
+                for ending in endings:
+                    yield f"{operator}.{dtype}.{middle}{ending}"
+
+
+def names(operators: str) -> Iterator[str]:
+    """Operators without their versions."""
+    return (operator.rsplit("-", 1)[0] for operator in operators.split())
+
+
+def ids(entries: Iterable[Entry]) -> Iterator[str]:
     """The ids of a table, each once, in the table's order."""
-    return iter(dict.fromkeys(id for row in rows for id in row.ids()))
+    return iter(dict.fromkeys(id for entry in entries for id in entry.ids()))
