@@ -194,7 +194,7 @@ def main() -> None:
     import onnxruntime  # noqa: F401  # loaded once, before the processes fork
 
     benchmark = Benchmark(given.sample, given.seed, given.processes, [name for name in given.only.split(",") if name])
-    arguments = [str(ROOT / "suites"), "-q", "-s", "-p", "no:cacheprovider", f"--rootdir={ROOT}"]
+    arguments = [str(ROOT / "suites"), "-q", "-s", "-n", "0", "-p", "no:cacheprovider", f"--rootdir={ROOT}"]
     with contextlib.redirect_stdout(io.StringIO()) as said:
         code = pytest.main(arguments, plugins=[mutant_runs.Collected(benchmark.run)])
     if not benchmark.results:
