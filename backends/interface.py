@@ -126,6 +126,7 @@ class Capabilities:
     max_rank: largest rank of a tensor. dynamic_shapes: whether models may leave dimensions open.
     memory_kinds: what `Device.import_` and `Executable.allocate` take.
     features: words of `FEATURES`. Left at None, everything is tried, and what is declined is unsupported.
+    optimizations: levels that the compile option `optimization` takes, from the one that rewrites the least on.
     """
 
     operators: Mapping[str, frozenset[str]] | None = None
@@ -137,6 +138,7 @@ class Capabilities:
     dynamic_shapes: bool | None = None
     max_rank: int | None = None
     features: frozenset[str] | None = None
+    optimizations: tuple[str, ...] | None = None
 
     def declares(self, operator: str, dtype: str) -> bool | None:
         """True or False as declared, None where the device declares nothing about operators."""
@@ -323,7 +325,8 @@ class Device(abc.ABC):
         """Compile a serialised ONNX ModelProto. Raises Unsupported, CompileError, OutOfMemory, DeviceLost.
 
         Options that the suite itself gives, which a backend may decline with Unsupported: `layout.TENSOR` = a layout that the
-        capabilities name, for one input or output; `cache` = a folder in which compiled models are kept.
+        capabilities name, for one input or output; `cache` = a folder in which compiled models are kept; `optimization` = a
+        level that the capabilities name.
         """
 
     def capabilities(self) -> Capabilities:

@@ -45,6 +45,9 @@ LEVELS = {"disable": 0, "basic": 1, "extended": 2, "layout": 3, "all": 99}
 """Option graph_optimization_level → onnxruntime.GraphOptimizationLevel."""
 
 STATUS = re.compile(r"\[ONNXRuntimeError\] : \d+ : ([A-Z_]+) : ")
+OPTIMIZATIONS = ("disable", "basic", "extended", "all")
+"""What the compile option `optimization` takes; "layout" is "all" on processors without blocked layouts."""
+
 NOT_ASSIGNED = "fallback to CPU EP has been explicitly disabled"
 """Of the error when the provider's own partitioner left nodes to the CPU (inference_session.cc)."""
 
@@ -184,10 +187,14 @@ class OnnxRuntimeDevice(Device):
             memory_kinds=frozenset({"host"}),
             dynamic_shapes=True if on_cpu else None,
             features=features(on_cpu),
+            optimizations=OPTIMIZATIONS,
         )
 
     def compile(self, model: bytes, options: Options | None = None) -> Executable:
-        merged = self.backend.check_options({**self.options, **(options or {})})
+        given = dict(options or {})
+        if "optimization" in given:
+            given["graph_optimization_level"] = given.pop("optimization")
+        merged = self.backend.check_options({**self.options, **given})
         return OnnxRuntimeExecutable(self, create_session(self.backend, self.provider, model, merged), model)
 
     def import_(self, memory: ExternalMemory) -> Buffer:

@@ -81,9 +81,11 @@ class JournalWriter:
         """The case is about to run: should the run die now, this names the culprit."""
         self._write(plain({"type": "started", "id": case_id, "test": test}, []))
 
-    def completed(self, record: Record) -> None:
-        """The case has its record. What cannot be stored of it is left out with a note; only writing may fail."""
-        self._write(record.to_json())
+    def completed(self, record: Record | Mapping[str, Any]) -> None:
+        """The case has its record, or what `Record.to_json` made of it. What cannot be stored of it is left out with a note;
+        only writing may fail.
+        """
+        self._write(record.to_json() if isinstance(record, Record) else record)
 
     def finish(self, reason: Reason, counts: Mapping[str, int]) -> None:
         """The footer: why the run ended and how many cases have each verdict. Closes the file."""

@@ -12,6 +12,7 @@ from results.verdict import Verdict, outcome
 Phase = Literal["discover", "allocate", "compile", "load", "run", "read", "verify"]
 PHASES: tuple[Phase, ...] = get_args(Phase)
 MANDATORY = "mandatory"  # the note of a case that the profile makes mandatory
+OF_PROFILE = "profile "  # begins the note that names the profile
 
 
 @dataclasses.dataclass(frozen=True)

@@ -29,10 +29,10 @@ def plain(value: object, notes: list[str], where: str = "value") -> Any:
 
 
 def _plain(value: object, notes: list[str], where: str) -> Any:
+    if value is None or value is True or value is False:
+        return value
     if isinstance(value, enum.Enum):
         value = value.value
-    if value is None or isinstance(value, bool):
-        return value
     if isinstance(value, str):
         return _text(str(value), notes, where)
     if isinstance(value, (int, float, np.generic, np.ndarray)):

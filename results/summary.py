@@ -17,7 +17,7 @@ from typing import Any, Literal
 from tabulate import tabulate
 
 from results.journal import Journal
-from results.record import Record
+from results.record import OF_PROFILE, Record
 from results.verdict import OUTCOME, Verdict
 
 Colour = Literal["red", "green", "yellow", "bold", "dim"]
@@ -31,6 +31,7 @@ VENDOR_LIMIT = 200  # characters of vendor text shown; the journal has all of it
 REASON_LIMIT = 400  # characters of a reason shown
 SKIP_GROUPS = 8  # kinds of skipped cases named
 IN_FLIGHT_LIMIT = 5
+NOT_PASSED = (Verdict.UNSUPPORTED, Verdict.INCONCLUSIVE, Verdict.NOT_RUN)  # named apart from failures
 
 OPERATOR_TESTS = "suites/test_operators.py::"  # whose cases `--case` runs, also those of no table
 
@@ -126,6 +127,7 @@ def summarise(
         _device(header, layout),
         _families(records, layout),
         _verdicts(header, records, layout),
+        _profiles(header, records, layout),
         _skipped(records, layout),
         _failures(header, records, layout),
         _ending(in_flight, stopped, layout),
@@ -221,6 +223,31 @@ def _verdicts(header: Mapping[str, Any], records: Sequence[Record], layout: Layo
     collected = header["selection"].get("collected", 0)
     total = f"{len(records)} of {collected} selected" if collected > len(records) else f"{len(records)} in all"
     return layout.flow([*items, total], "Verdicts: ")
+
+
+def _profiles(header: Mapping[str, Any], records: Sequence[Record], layout: Layout) -> str:
+    """A line for each must-pass profile of the run: how many of its cases passed, and what became of the others."""
+    options = header["selection"].get("options", {})
+    profiles = options.get("profile")
+    if not isinstance(profiles, Mapping):
+        return ""
+    narrowed = sorted(set(options) - {"profile", "budget"})
+    lines = []
+    for title, must in profiles.items():
+        note = OF_PROFILE + title.partition(" ")[0]
+        counts = Counter(
+            "passed" if r.outcome == "passed" else r.verdict.value if r.verdict in NOT_PASSED else "failed"
+            for r in records
+            if note in r.notes
+        )
+        asked = counts.total() if narrowed else must
+        counts["without a result"] = asked - counts.total()
+        rest = ", ".join(f"{count} {word}" for word, count in sorted(counts.items()) if count and word != "passed")
+        which = f"{asked} cases" if narrowed else f"{asked} must-pass cases"
+        part = f"; run in part ({', '.join(narrowed)}), of {must} must-pass cases" if narrowed else ""
+        line = f"profile {visible(title)}: {counts['passed']} of {which} passed{f' ({rest})' if rest else ''}{part}"
+        lines.append(layout.paint(layout.wrap(line, indent="    ", first=""), "green" if counts["passed"] == asked else "red"))
+    return "\n".join(lines)
 
 
 def _skipped(records: Sequence[Record], layout: Layout) -> str:

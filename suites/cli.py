@@ -17,6 +17,8 @@ usage: npu-cts run [pytest options] [--backend X] …   run the suites (npu-cts 
        npu-cts summary JOURNAL…                       what a run said at its end, also of one that was killed
        npu-cts validate JOURNAL…                      check journals against their schema
        npu-cts faults [NAME…] [--score]               faults of the simulated device, and whether the suite finds them
+       npu-cts profiles [NAME…] [--check] [--update]  must-pass lists of cases for run --profile=NAME
+       npu-cts coverage [--ops A,B] [--html FILE] …   what of ONNX's operators has cases, and what has none
        npu-cts --version
 """
 
@@ -40,6 +42,14 @@ def main(arguments: list[str] | None = None) -> int:
             from suites import faults  # which loads every suite
 
             return faults.main(rest)
+        case ["profiles", *rest]:
+            from suites import profile_selection
+
+            return profile_selection.main(rest)
+        case ["coverage", *rest]:
+            from suites import coverage
+
+            return coverage.main(rest)
         case ["--version"]:
             print(f"npu-cts {header.suite()['version']}")
             return 0

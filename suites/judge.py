@@ -13,13 +13,14 @@ from backends.worker import DeviceGone, Observation
 from reference.verify import TensorVerdict
 from reference.verify import verify as verify_outputs
 from reference.verify.diagnosis import Diagnosis
-from reference.verify.graphs import verify_graph
+from reference.verify.graphs import GraphJudge, verify_graph
 from results.record import Record, Rerun, Vendor
 from results.verdict import Facts, Verdict, decide
 from suites.cases.case import Case
 from suites.cases.graphs import GraphCase
 from suites.device import Run
 from suites.exercises.evidence import Evidence
+from suites.exercises.graphs import APART, TOGETHER
 
 SEVERITY = ("mismatch", "inconclusive", "pass_reduced", "pass", "implementation_defined")
 """The verdict of a case is that of its worst output; open elements do not spoil a case whose others are right."""
@@ -118,9 +119,12 @@ def _verified_evidence(run: Run, told: Evidence) -> list[TensorVerdict]:
         TensorVerdict("", "mismatch", sentence, diagnosis=(Diagnosis(cause, sentence),)) for cause, sentence in told.findings
     ]
     earlier: list[tuple[Any, Any]] = []
+    graph = None
+    if isinstance(run.case, GraphCase) and told.runs:
+        graph = GraphJudge(run.case.model, run.case.feeds, run.state.precision.profile)
     for label, feeds, outputs in told.runs:
-        if isinstance(run.case, GraphCase):
-            tensors = verify_graph(run.case.model, feeds, outputs, run.state.precision.profile)
+        if graph is not None:
+            tensors = graph.verify(outputs)
         else:
             tensors = verify_outputs(
                 run.case.model,
@@ -137,18 +141,28 @@ def _verified_evidence(run: Run, told: Evidence) -> list[TensorVerdict]:
     found += [TensorVerdict("", "implementation_defined", text) for text in told.undefined]
     if told.is_empty:
         return [TensorVerdict("", "inconclusive", "nothing could be looked at on this device")]
-    return _fused(found) or [TensorVerdict("", "pass")]
+    return (_fused(found) if graph is not None else found) or [TensorVerdict("", "pass")]
+
+
+WAYS = {APART: "once every intermediate tensor is an output", TOGETHER: "as it stands"}
+"""Way in which a graph ran → how it is spoken of."""
 
 
 def _fused(found: list[TensorVerdict]) -> list[TensorVerdict]:
-    """Of a graph that ran together and apart: what is wrong together alone is the fault of making one of several nodes."""
-    right = {t.name.removeprefix("apart: ") for t in found if t.name.startswith("apart: ") and t.status != "mismatch"}
-    alone = [t.status == "mismatch" and t.name.removeprefix("together: ") in right for t in found]
-    text = "it is right once every intermediate tensor is an output"
-    return [
-        dataclasses.replace(t, diagnosis=(Diagnosis("fusion-changes", f"{t.name}: {text}"),)) if is_alone else t
-        for t, is_alone in zip(found, alone, strict=True)
-    ]
+    """Of a graph that ran in several ways: what is wrong in some of them alone is the fault of making one of several nodes."""
+    right: dict[str, str] = {}
+    for tensor in found:
+        way, _, name = tensor.name.partition(": ")
+        if name and tensor.status in ("pass", "pass_reduced"):
+            right.setdefault(name, way)
+    judged = []
+    for tensor in found:
+        other = right.get(tensor.name.partition(": ")[2])
+        if tensor.status == "mismatch" and other:
+            text = f"it is right {WAYS.get(other, f'with {other}')}"
+            tensor = dataclasses.replace(tensor, diagnosis=(Diagnosis("fusion-changes", text),))
+        judged.append(tensor)
+    return judged
 
 
 def verify(case: Case, run: Run) -> None:

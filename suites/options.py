@@ -76,6 +76,8 @@ def add(parser: pytest.Parser) -> None:
     add_option("--ops", default=None, metavar="A,B", help="only these operators (exact names)")
     add_option("--dtype", default=None, metavar="A,B", help="only these types (f32 or float32)")
     add_option("--family", default=None, metavar="A,B", help="only these operator families")
+    add_option("--profile", default=None, metavar="A,B", help="only what these profiles make a must (npu-cts profiles)")
+    add_option("--quick", action="store_true", help="a small part of every suite that has something of everything")
     add_option("--results", default=None, metavar="DIR", help="where the journal goes (default: results/runs)")
     add_option("--resume", default=None, metavar="JOURNAL", help="go on with an interrupted run, in the same journal")
     add_option(

@@ -8,9 +8,10 @@ import sys
 import threading
 import time
 from collections.abc import Generator, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import pytest
+from _pytest import runner
 from tabulate import tabulate
 
 from backends import registry
@@ -19,12 +20,13 @@ from backends.worker import DeviceGone, DeviceSession
 from results import summary
 from results.record import Record
 from results.verdict import Verdict
-from suites import options, recording, selection
+from suites import options, parallel, profile_selection, recording, selection
 from suites.cases import operators
 from suites.cases.case import Case
 from suites.cases.identifier import parse
 from suites.device import DeviceUnderTest, RunState, Subject
 from suites.judge import outcome
+from suites.progress import Progress
 from suites.requirement import catalogue
 
 STATE = pytest.StashKey[RunState]()
@@ -45,26 +47,24 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "cases(ids): the case ids that the test runs")
     options.check_given(config)
     recording.take_over_selection(config)
+    if not hasattr(config, "workerinput"):
+        selection.check_profiles(config)
     if config.option.backend is not None:
         _backend(config)
-    if _narrowed(config):
+    if selection.is_narrowed(config):
         selection.check(config, operators.ALL, operators.families())
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> int | None:
     if not config.option.list_backends:
+        parallel.choose(config)
         return None
     asked = [config.option.backend] if config.option.backend else []
     found = registry.available(asked)
     rows = [(row.name, row.needs, "yes" if row.usable else "no", row.reason or "") for row in found]
     print(tabulate(rows, ["backend", "needs", "runs here", "why not"], tablefmt="simple", maxcolwidths=[None, 40, None, 60]))
     return int(pytest.ExitCode.OK)
-
-
-def _narrowed(config: pytest.Config) -> bool:
-    """Whether the user asked for some cases only."""
-    option = config.option
-    return bool(option.case) or any(given is not None for given in (option.ops, option.dtype, option.family))
 
 
 def _spec(config: pytest.Config) -> str:
@@ -92,7 +92,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         return
     (source,) = marker.args
     ids = source() if callable(source) else source
-    chosen = selection.select(metafunc.config, ids)
+    requirement = metafunc.definition.get_closest_marker("requirement")
+    chosen = selection.select(metafunc.config, ids, requirement.args[0] if requirement else "")
     metafunc.parametrize("case", chosen, ids=chosen, indirect=True)
 
 
@@ -100,12 +101,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     ours = [item for item in items if item.get_closest_marker("requirement")]
     if not ours:
         return
-    if _narrowed(config):  # tests without a case have no part in it
-        keep = {item for item in ours if selection.id_of(item)}
-        config.hook.pytest_deselected(items=[item for item in ours if item not in keep])
-        items[:] = [item for item in items if item not in ours or item in keep]
+    left_out = {item for item in ours if not selection.id_of(item) and not _is_kept_without_case(config, item)}
+    if left_out:
+        config.hook.pytest_deselected(items=[item for item in ours if item in left_out])
+        items[:] = [item for item in items if item not in left_out]
     if config.option.budget is not None:
         items[:] = selection.informative_first(items)
+
+
+def _is_kept_without_case(config: pytest.Config, item: pytest.Item) -> bool:
+    """Whether a test is one without cases, and is left by the options; others have none because the options left them none."""
+    (requirement,) = item.iter_markers("requirement")
+    return item.get_closest_marker("cases") is None and selection.keeps(config, requirement.args[0])
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -209,6 +216,9 @@ def _record(config: pytest.Config, state: RunState, collected: int) -> None:
         raise
     config.stash[RECORDER] = recorder
     config.pluginmanager.register(recorder, "npu-cts-recorder")
+    terminal: Any = config.pluginmanager.get_plugin("terminalreporter")
+    if terminal is not None and config.option.verbose <= 0:
+        config.pluginmanager.register(Progress(terminal, collected), "npu-cts-progress")
 
 
 # Fixtures
@@ -229,13 +239,63 @@ def run_state(pytestconfig: pytest.Config) -> RunState:
 @pytest.fixture
 def device(request: pytest.FixtureRequest, run_state: RunState) -> DeviceUnderTest:
     """The device under test; skips with verdict not_run once it is lost or the budget is spent."""
-    marker = request.node.get_closest_marker("requirement")
+    return _device_of(request.node, run_state)
+
+
+def _device_of(item: pytest.Item, state: RunState) -> DeviceUnderTest:
+    marker = item.get_closest_marker("requirement")
     feature = catalogue()[marker.args[0]].get("feature", "") if marker else ""
-    suite = request.node.path.stem.removeprefix("test_")
-    return DeviceUnderTest(run_state, Subject("" if suite == "operators" else suite, feature))
+    suite = item.path.stem.removeprefix("test_")
+    return DeviceUnderTest(state, Subject("" if suite == "operators" else suite, feature))
 
 
 # Running
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """A test of the suites has one report, that of its call unless another phase failed: three to each of many thousand tests
+    cost as much as the tests, above all under pytest-xdist, which sends every one. JUnit files and -v need them all.
+    """
+    option = item.config.option
+    if option.verbose > 0 or getattr(option, "xmlpath", None) or not item.get_closest_marker("requirement"):
+        return None
+    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    reports = [_called(item, nextitem)] if _is_plain(item) else runner.runtestprotocol(item, log=False, nextitem=nextitem)
+    for report in reports:
+        if report.when == "call" or not report.passed:
+            item.ihook.pytest_runtest_logreport(report=report)
+    return True
+
+
+OWN_FIXTURES = frozenset({"case", "device", "run_state", "pytestconfig", "request"})
+OWN_MARKS = frozenset({"requirement", "cases", "parametrize"})
+
+
+def _is_plain(item: pytest.Item) -> TypeGuard[pytest.Function]:
+    """Whether a test asks pytest for nothing but a case and the device, as the thousands of operators' do: then there is
+    nothing to set up, to capture or to tear down.
+    """
+    if not isinstance(item, pytest.Function) or item.config.option.usepdb or item.config.option.setupshow:
+        return False
+    asks = item.function.__code__.co_varnames[: item.function.__code__.co_argcount] == ("case", "device")
+    return (
+        asks and OWN_FIXTURES.issuperset(item.fixturenames) and OWN_MARKS.issuperset(mark.name for mark in item.iter_markers())
+    )
+
+
+def _called(item: pytest.Function, nextitem: pytest.Item | None) -> pytest.TestReport:
+    """The report of a plain test's call."""
+
+    def function() -> None:
+        if pytest_pyfunc_call(item) is None:
+            item.obj(case=parse(selection.id_of(item)), device=_device_of(item, item.config.stash[STATE]))
+
+    call = pytest.CallInfo.from_call(function, "call", reraise=(pytest.exit.Exception, KeyboardInterrupt))
+    report: pytest.TestReport = item.ihook.pytest_runtest_makereport(item=item, call=call)
+    if nextitem is None or nextitem.parent is not item.parent:
+        item.session._setupstate.teardown_exact(nextitem)  # what tests before left for others of this module
+    return report
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -270,6 +330,10 @@ def pytest_runtest_makereport(
         report.outcome = "skipped"
         report.longrepr = (str(item.path), item.location[1] or 0, record.reason)
     record = dataclasses.replace(record, test=recording.canonical(item.nodeid), requirement=marker.args[0])
+    record = profile_selection.as_must(item.config.option.profile, record, selection.id_of(item))
+    if record.outcome == "failed" and report.outcome == "skipped":  # what a profile makes a must is not skipped
+        report.outcome = "failed"
+        report.longrepr = f"{record.verdict.value}: {record.reason}"
     report.npu_cts = record.to_json()  # type: ignore[attr-defined]
     item.user_properties.append(("verdict", record.verdict.value))  # JUnit reads them off the teardown's report
     if item.config.stash.get(STATE, None) is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import functools
 from collections.abc import Callable, Mapping
 from pathlib import Path, PurePath
 from typing import Any, Literal
@@ -14,6 +15,7 @@ from results import journal, summary
 from results.header import header
 from results.record import Record
 from results.verdict import Verdict
+from suites import profile_selection
 from suites.cases.errors import CaseIdError
 from suites.cases.identifier import parse
 from suites.device import LOST
@@ -24,9 +26,13 @@ SUITES = Path(__file__).resolve().parent
 
 def belongs(config: pytest.Config, nodeid: str) -> bool:
     """Whether a pytest node lies in the suites (and not, say, in tests/)."""
-    path = nodeid.partition("::")[0]
+    return _lies_in_suites(config.rootpath, nodeid.partition("::")[0])
+
+
+@functools.cache
+def _lies_in_suites(rootpath: Path, path: str) -> bool:
     places = (
-        config.rootpath / path,
+        rootpath / path,
         SUITES.parent / path,
         SUITES / path,
     )  # a wheel's node ids are relative to the suites
@@ -75,13 +81,14 @@ def canonical(nodeid: str) -> str:
     return f"suites/{PurePath(path).name}{separator}{rest}"
 
 
-SELECTING = ("case", "ops", "dtype", "family", "keyword", "markexpr", "deselect", "budget")
+SELECTING = ("case", "ops", "dtype", "family", "profile", "quick", "keyword", "markexpr", "deselect", "budget")
 """Options that decide which cases run, by their names in pytest's configuration."""
 
 
 def selection_of(config: pytest.Config) -> dict[str, Any]:
     """The selecting options that were given."""
     given: dict[str, Any] = {name: getattr(config.option, name, None) for name in SELECTING}
+    given["profile"] = profile_selection.described(given["profile"])
     given["tests"] = [canonical(argument) for argument in config.args if ".py" in argument]
     return {name: value for name, value in given.items() if value}
 
@@ -105,12 +112,15 @@ def take_over_selection(config: pytest.Config) -> None:
         raise usage_error(f"--resume: that run selected {first}; {advice}")
     for name in SELECTING:
         if name in then:
-            setattr(config.option, name, then[name])
+            value = then[name]
+            setattr(config.option, name, ",".join(value) if isinstance(value, dict) else value)
 
 
 def _is_choice(value: object) -> bool:
-    """Whether a value is what a selecting option holds."""
-    return isinstance(value, str | float | int) or (isinstance(value, list) and all(isinstance(word, str) for word in value))
+    """Whether a value is what a selecting option holds; profiles are a mapping to their numbers of cases."""
+    return isinstance(value, str | float | int) or (
+        isinstance(value, list | dict) and all(isinstance(word, str) for word in value)
+    )
 
 
 class Recorder:
@@ -155,18 +165,20 @@ class Recorder:
             self._running.add(test)
             self._write(lambda: self.writer.started(case_of(nodeid), test))
 
-    @pytest.hookimpl
+    @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         data = getattr(report, "npu_cts", None)
         test = canonical(report.nodeid)
         if data is not None and data["test"] not in self._resumed:
-            self._complete(Record.from_json(data))
+            self._complete(Record.from_json(data), data)
+            del report.npu_cts  # pytest keeps every report to the end
         elif data is None and report.failed and test in self._running:  # a pytest-xdist worker died with the test
             reason = " ".join(str(report.longrepr).split())[:300]
-            self._complete(bare(report.nodeid, Verdict.HARNESS_ERROR, reason))
+            record = bare(report.nodeid, Verdict.HARNESS_ERROR, reason)
+            self._complete(record, record.to_json())
 
-    def _complete(self, record: Record) -> None:
-        self._write(lambda: self.writer.completed(record))
+    def _complete(self, record: Record, line: Mapping[str, Any]) -> None:
+        self._write(lambda: self.writer.completed(line))
         self._running.discard(record.test)
         self._done.add(record.test)
         self.records[record.test] = record

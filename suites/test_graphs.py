@@ -1,11 +1,12 @@
-"""Small graphs that compilers rewrite: right to the bit, whether nodes become one or stay apart."""
+"""Small graphs that compilers rewrite: the same results whether nodes become one, move or stay apart, at every level of
+optimisation that the device offers."""
 
 from __future__ import annotations
 
 from suites.cases import graphs
-from suites.cases.graphs import GraphCase
+from suites.cases.graphs import GraphCase, chains, control, decompositions, folding, quantised, sinking
 from suites.device import DeviceUnderTest
-from suites.exercises.graphs import together_and_apart
+from suites.exercises.graphs import every_way
 from suites.judge import verify
 from suites.requirement import cases, requirement
 
@@ -13,7 +14,13 @@ from suites.requirement import cases, requirement
 @requirement("GRAPH-001")
 @cases(graphs.ids(graphs.FUSED))
 def test_fused_nodes(case: GraphCase, device: DeviceUnderTest) -> None:
-    verify(case, device.exercise(together_and_apart, case, case.with_everything.model_bytes))
+    compare(case, device, apart=True)
+
+
+@requirement("GRAPH-001")
+@cases(graphs.of(chains.TABLES))
+def test_products_with_epilogues(case: GraphCase, device: DeviceUnderTest) -> None:
+    compare(case, device)
 
 
 @requirement("GRAPH-002")
@@ -35,6 +42,38 @@ def test_lifetimes_of_tensors(case: GraphCase, device: DeviceUnderTest) -> None:
 
 
 @requirement("GRAPH-005")
-@cases(graphs.EVERYTHING)
+@cases(graphs.everything())
 def test_every_tensor_as_an_output(case: GraphCase, device: DeviceUnderTest) -> None:
     verify(case, device.run(case))
+
+
+@requirement("GRAPH-006")
+@cases(graphs.of((*folding.TABLES, *sinking.TABLES)))
+def test_folded_and_moved_nodes(case: GraphCase, device: DeviceUnderTest) -> None:
+    compare(case, device)
+
+
+@requirement("GRAPH-007")
+@cases(graphs.of(decompositions.TABLES))
+def test_operators_written_out(case: GraphCase, device: DeviceUnderTest) -> None:
+    compare(case, device)
+
+
+@requirement("GRAPH-008")
+@cases(graphs.of(quantised.TABLES))
+def test_quantised_operators(case: GraphCase, device: DeviceUnderTest) -> None:
+    compare(case, device)
+
+
+@requirement("GRAPH-009")
+@cases(graphs.of(control.TABLES))
+def test_control_flow_and_sequences(case: GraphCase, device: DeviceUnderTest) -> None:
+    compare(case, device)
+
+
+def compare(case: GraphCase, device: DeviceUnderTest, *, apart: bool = False) -> None:
+    """The graph in every way that the device offers; without levels of optimisation, every tensor as an output is another."""
+    levels = device.capabilities.optimizations
+    everything = case.with_everything.model_bytes if apart or levels is None else b""
+    others = ",".join(levels) if levels is not None and len(levels) > 1 else ""
+    verify(case, device.exercise(every_way, case, everything, others))

@@ -37,7 +37,7 @@ NEWER = (18, 13)
 RESHAPE = 5
 """Opset from which on images can be laid out: Reshape took its shape as an attribute before."""
 
-OPTIONS = ("cache", "cpu_fallback")
+OPTIONS = ("cache", "cpu_fallback", "optimization")
 LAYOUT = "layout."
 """Prefix of the option that asks for the layout of an input or output."""
 
@@ -185,7 +185,8 @@ class Build:
     def program(self) -> Program:
         graph = self.model.graph
         placed = self.compiler.place(graph, self.opsets, self.shapes, self.options.get("cpu_fallback") == "1")
-        leaders, held = self.compiler.fuse(graph, placed, self.types, self.shapes)
+        apart = self.options.get("optimization") == "none"
+        leaders, held = ({}, {}) if apart else self.compiler.fuse(graph, placed, self.types, self.shapes)
         operations, traffic, dtype = cost.of(graph, self.types, self.shapes, self.compiler.profile.precision, held)
         translation, steps = self._translate(placed, leaders, held)
         laid = self._lay_out(steps, held)

@@ -139,8 +139,12 @@ def gemm(node: onnx.NodeProto, name: Names, opset: int) -> Nodes:
 def keep_nan(node: onnx.NodeProto, name: Names, opset: int) -> Nodes:
     """Maximum or minimum over several elements: NaN wherever the same operator finds a NaN among them.
 
-    NaN counts as 1 for a maximum and as -1 for a minimum, so that neither padding nor an empty set looks like one.
+    NaN counts as 1 for a maximum and as -1 for a minimum, so that neither padding nor an empty set looks like one. Before
+    version 9 ONNX has nothing that finds a NaN.
     """
+    if opset < 9:
+        yield node
+        return
     x, *axes = node.input
     is_nan, flag, mask, found = name("is_nan"), name("flag"), name("mask"), name("found")
     zero, not_a_number, any_nan, selected = name("zero"), name("nan"), name("any_nan"), name("selected")
@@ -219,10 +223,13 @@ def local_response(node: onnx.NodeProto, name: Names, opset: int) -> Nodes:
     for key, value in numbers.items():
         yield helper.make_node("Constant", [], [labels[key]], value=numpy_helper.from_array(np.array(value, np.float32)))
     yield _constant([0, 0, -1], rows)
-    yield _constant([1], one)
     yield helper.make_node("Mul", [x, x], [squares])
     yield helper.make_node("Reshape", [squares, rows], [flat])
-    yield helper.make_node("Unsqueeze", [flat, one], [planes])
+    if opset < 13:
+        yield helper.make_node("Unsqueeze", [flat], [planes], axes=[1])
+    else:
+        yield _constant([1], one)
+        yield helper.make_node("Unsqueeze", [flat, one], [planes])
     before = (size - 1) // 2
     pads = [before, 0, size - 1 - before, 0]
     yield helper.make_node("AveragePool", [planes], [pooled], kernel_shape=[size, 1], pads=pads, count_include_pad=1)
@@ -232,6 +239,29 @@ def local_response(node: onnx.NodeProto, name: Names, opset: int) -> Nodes:
     yield helper.make_node("Add", [scaled, labels["bias"]], [base])
     yield helper.make_node("Pow", [base, labels["beta"]], [divisor])
     yield helper.make_node("Div", [x, divisor], list(node.output))
+
+
+def round_first(node: onnx.NodeProto, name: Names, opset: int) -> Nodes:
+    """Cast of reals to 4 or 2 bits: the engine rounds halves away from zero, ONNX to even."""
+    exact, whole = name("exact"), name("whole")
+    yield helper.make_node("Cast", [node.input[0]], [exact], to=TensorProto.DOUBLE)
+    yield helper.make_node("Round", [exact], [whole])
+    yield _changed(node, "Cast", [whole], list(node.output))
+
+
+def bounded_slice(dtype: str) -> Replacement:
+    """Slice with indices of a type: the engine takes the type's largest number, as an end of a slice that steps back, for the
+    beginning of the axis."""
+
+    def replace(node: onnx.NodeProto, name: Names, opset: int) -> Nodes:
+        data, starts, ends, *others = node.input
+        largest, bounded = name("largest"), name("bounded")
+        tensor = numpy_helper.from_array(np.array([np.iinfo(dtype).max - 1], dtype))
+        yield helper.make_node("Constant", [], [largest], value=tensor)
+        yield helper.make_node("Min", [ends, largest], [bounded])
+        yield _changed(node, "Slice", [data, starts, bounded, *others], list(node.output))
+
+    return replace
 
 
 INT64: dict[str, Replacement] = {

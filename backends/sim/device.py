@@ -35,7 +35,9 @@ from backends.sim.queue import Queue
 COMPILE_OPTIONS = {
     "cpu_fallback": "1 lets the host compute what the device declines; 0 is the default",
     "cache": "folder in which compiled models are kept",
+    "optimization": "none computes each node by itself; all, the default, fuses what the profile names",
 }
+OPTIMIZATIONS = ("none", "all")
 LAYOUT = "layout."
 """Prefix of the option that asks for the layout of one input or output."""
 
@@ -47,6 +49,7 @@ def check_options(given: Options) -> dict[str, str]:
     """The options of a compilation. Raises ValueError for an unknown one."""
     checked = options.check(given, COMPILE_OPTIONS, "sim", (LAYOUT,))
     options.choice(checked, "cpu_fallback", "01", "0")
+    options.choice(checked, "optimization", OPTIMIZATIONS, "all")
     return checked
 
 
@@ -80,6 +83,7 @@ class SimDevice(Device):
             dynamic_shapes=not self.profile.shapes.static,
             max_rank=self.profile.shapes.max_rank,
             features=frozenset(features),
+            optimizations=OPTIMIZATIONS if self.profile.operators.fused else OPTIMIZATIONS[:1],
         )
 
     def compile(self, model: bytes, options: Options | None = None) -> Executable:

@@ -19,7 +19,8 @@ from typing import Any
 import onnx
 
 from backends.ortvalue import ELEMENTS
-from backends.sim.decompositions import FLOAT32, INT64, Replacement
+from backends.sim.contributed import Schema
+from backends.sim.decompositions import FLOAT32, INT64, Replacement, bounded_slice, round_first
 from backends.sim.support import DECLINED, DOUBLES, FUNCTIONS, INT64_FIRST, MOVES, ORDERS, RINGS, SCATTERS
 
 HALVES = ("float16", "bfloat16")
@@ -40,6 +41,9 @@ AS_BITS: dict[str, tuple[str, ...]] = {
     "uint4": ("uint8", "int32"),
 }
 """Type → those that elements may travel in: a cast there and back changes none (uint64 wraps to int64 and back)."""
+
+FEW_BITS = ("int4", "uint4", "int2", "uint2")
+REALS = ("float32", "float64", *HALVES, "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz")
 
 OPSETS = range(21, 26)
 """Opsets that the support table speaks for: what exporters write, up to what vendors' stacks take."""
@@ -74,7 +78,7 @@ def element_name(type_text: str) -> str:
     return NAMES.get(word, type_text)
 
 
-def has_kernel(schema: onnx.defs.OpSchema, types: Mapping[str, str]) -> bool:
+def has_kernel(schema: Schema, types: Mapping[str, str]) -> bool:
     """Whether the engine has a kernel for these types of the operator's type variables."""
     for first, last, allowed in kernels().get((schema.domain, schema.name), ()):
         # An open-ended kernel serves only the operator version that it starts with (kernel_registry.cc).
@@ -84,7 +88,7 @@ def has_kernel(schema: onnx.defs.OpSchema, types: Mapping[str, str]) -> bool:
     return False
 
 
-def _has_function(schema: onnx.defs.OpSchema, types: Mapping[str, str], opset: int) -> bool:
+def _has_function(schema: Schema, types: Mapping[str, str], opset: int) -> bool:
     """Whether ONNX has, in this opset, a function body of the operator that computes these types."""
     covered = FUNCTIONS.get(schema.name, frozenset()) if not schema.domain else frozenset()
     facts: Any = schema  # the stubs of onnx know neither attribute
@@ -92,10 +96,14 @@ def _has_function(schema: onnx.defs.OpSchema, types: Mapping[str, str], opset: i
     return any(version <= opset for version in bodies) and bool(covered) and all(name in covered for name in types.values())
 
 
-def replacement(schema: onnx.defs.OpSchema, types: Mapping[str, str]) -> Replacement | None:
+def replacement(schema: Schema, types: Mapping[str, str]) -> Replacement | None:
     """What stands in for the node where the engine's own kernel is wrong or missing."""
     if schema.domain:
         return None
+    if schema.name == "Cast" and types["T2"] in FEW_BITS and types["T1"] in REALS:
+        return round_first
+    if schema.name == "Slice" and schema.since_version >= 13 and has_kernel(schema, types):
+        return bounded_slice(types["Tind"])
     computed = {types[v] for v in types if v not in ("I", "B")}  # MaxPool's type of indices, Where's of its condition
     return (INT64 if computed == {"int64"} else FLOAT32 if computed == {"float32"} else {}).get(schema.name)
 
@@ -125,7 +133,7 @@ def _candidates(operator: str, dtype: str) -> tuple[str, ...]:
     return (dtype,)
 
 
-def lowering(schema: onnx.defs.OpSchema, types: Mapping[str, str], opset: int) -> dict[str, str] | None:
+def lowering(schema: Schema, types: Mapping[str, str], opset: int) -> dict[str, str] | None:
     """Type variable → type to compute in, for a node whose variables have these types; None if it is declined."""
     if any(name in DECLINED.get(schema.name, ()) for name in types.values()):
         return None

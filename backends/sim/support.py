@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from typing import Any
 
 import onnx
 
@@ -126,6 +127,9 @@ INT64_FIRST = frozenset(["Div", "Gemm", "Mod", "Pow", "ReduceL1", "ReduceMean", 
 DOUBLES = frozenset(["DFT", "STFT", "Tanh"])
 """The engine's float32 kernels err beyond float32's bounds (Tanh near the smallest normal); they are computed in float64."""
 
+WINDOWS = frozenset(["AveragePool", "Conv", "ConvInteger", "ConvTranspose", "LpPool", "MaxPool"])
+"""Operators with a layout of windows."""
+
 REALS = frozenset({"float32", "float64"})
 SIGNED = frozenset({"int8", "int16", "int32", "int64"})
 UNSIGNED = frozenset({"uint8", "uint16", "uint32", "uint64"})
@@ -157,6 +161,9 @@ FUNCTIONS: dict[str, frozenset[str]] = {
 """Operators → types for which ONNX's own function body stands in where the engine has no kernel."""
 
 DECLINED: dict[str, frozenset[str]] = {
+    "Bernoulli": REALS | {"float16", "bfloat16"},
+    "GRU": frozenset({"float64"}),
+    "LSTM": frozenset({"float64"}),
     "Cos": frozenset({"float64"}),
     "CumProd": INTEGERS,
     "Einsum": INTEGERS,
@@ -167,9 +174,22 @@ DECLINED: dict[str, frozenset[str]] = {
     "ReduceLogSumExp": INTEGERS,
     "ReduceMean": frozenset({"int64", "uint64"}),
     "ReduceProd": INTEGERS,
+    "Shrink": frozenset({"float64"}),
+    "Sin": frozenset({"float64"}),
 }
-"""Operators → types whose kernel is wrong and not replaced: it goes through floats; Gather copies a string a block; Cos
-of float64 errs by 8 ulp near its zeros."""
+"""Operators → types whose kernel is wrong and not replaced: it goes through floats; Bernoulli draws the
+complement; those of GRU and LSTM refuse to run; Gather copies a string a block; Cos
+and Sin of float64 err by 8 ulp near their zeros."""
+
+
+ZERO_POINTS: dict[str, tuple[int, ...]] = {
+    "QLinearAdd": (2, 5, 7),
+    "QLinearAveragePool": (2, 4),
+    "QLinearLeakyRelu": (2, 4),
+    "QLinearMul": (2, 5, 7),
+    "QLinearSigmoid": (2, 4),
+}
+"""Contributed operators → zero points that may be left out, which the engine takes as given."""
 
 
 def restriction(node: onnx.NodeProto, types: Collection[str]) -> str:
@@ -186,8 +206,41 @@ def restriction(node: onnx.NodeProto, types: Collection[str]) -> str:
         return "with qk_matmul_output"
     if node.op_type == "Attention" and any(node.input[6:]):
         return "with nonpad_kv_seqlen"
+    if node.op_type in WINDOWS:
+        return _window_restriction(node.op_type, attributes)
+    if node.op_type == "Col2Im" and len(attributes.get("dilations", ())) != 2 and max(attributes.get("dilations", (1,))) > 1:
+        return "with dilations of other than two axes"
+    if node.op_type == "RoiAlign" and attributes.get("mode") == b"max":
+        return "with mode max"
+    stretched = attributes.get("keep_aspect_ratio_policy", b"stretch") == b"stretch"
+    if node.op_type == "Resize" and not stretched and min(attributes.get("axes", (0,))) < 0:
+        return "with keep_aspect_ratio_policy along negative axes"
+    if any(index >= len(node.input) or not node.input[index] for index in ZERO_POINTS.get(node.op_type, ())):
+        return "without zero points"
+    if node.op_type == "MultiHeadAttention" and not all([*node.input, "", ""][1:3]):
+        return "of packed tensors"
+    if node.op_type == "GroupQueryAttention" and any(node.input[14:16]):
+        return "with a normalisation of heads"
+    if node.op_type == "QLinearSoftmax":
+        return "(the engine cuts 1/y_scale to a whole number)"
+    if node.op_type == "RandomNormal" and attributes.get("scale", 1.0) == 0:
+        return "with a deviation of 0"
     if node.op_type == "StringNormalizer":
         return "(it depends on the locales of the host)"
+    return ""
+
+
+def _window_restriction(operator: str, attributes: Mapping[str, Any]) -> str:
+    """Layouts of windows that the engine refuses, or lays out as if there were no dilations (pools)."""
+    dilated = any(dilation > 1 for dilation in attributes.get("dilations", ()))
+    if operator != "ConvTranspose" and dilated and attributes.get("auto_pad", b"").startswith(b"SAME"):
+        return "with dilations and auto_pad"
+    added = attributes.get("output_padding", ())
+    if any(n >= stride for n, stride in zip(added, attributes.get("strides", (1,) * len(added)), strict=False)):
+        return "with output_padding of a stride or more"
+    pads, kernel = attributes.get("pads", ()), attributes.get("kernel_shape", ())
+    if operator.endswith("Pool") and any(pad >= n for pad, n in zip(pads, (*kernel, *kernel), strict=False)):
+        return "with pads as long as the kernel"
     return ""
 
 

@@ -9,6 +9,8 @@ import onnx
 from onnx import TensorProto, helper
 
 from backends.interface import Unsupported
+from backends.sim import contributed
+from backends.sim.contributed import Parameter, Schema
 from backends.sim.lowering import NAMES, TO_ONNX, WORDS, has_kernel, kernels, lowering, replacement
 from backends.sim.support import restriction
 
@@ -63,11 +65,12 @@ class Translation:
             node = _as_cast(node, TO_ONNX[types[node.input[1]]])
         domain = "" if node.domain == "ai.onnx" else node.domain
         version = self.opsets.get(domain, self.opsets.get(node.domain, 0))
-        if not onnx.defs.has(node.op_type, domain):
-            if (domain, node.op_type) not in kernels():
-                raise Unsupported(f"sim has no {domain or 'ai.onnx'}:{node.op_type}", code=DECLINED)
-            return [node], ""
-        schema = onnx.defs.get_schema(node.op_type, version, domain)
+        if onnx.defs.has(node.op_type, domain):
+            schema: Schema = onnx.defs.get_schema(node.op_type, version, domain)
+        elif (domain, node.op_type) in kernels() and (domain, node.op_type) in contributed.schemas():
+            schema = contributed.schemas()[domain, node.op_type]
+        else:
+            raise Unsupported(f"sim has no {domain or 'ai.onnx'}:{node.op_type}", code=DECLINED)
         chosen, bound = self._choose(node, schema, types, version)
         wide = {v: name for v, name in chosen.items() if name != bound[v]}
         several = len([name for name in node.output if name]) > 1  # the indices of MaxPool
@@ -85,7 +88,7 @@ class Translation:
         return placed, ",".join(sorted(set(wide.values())))
 
     def _choose(
-        self, node: onnx.NodeProto, schema: onnx.defs.OpSchema, types: Mapping[str, str], version: int
+        self, node: onnx.NodeProto, schema: Schema, types: Mapping[str, str], version: int
     ) -> tuple[dict[str, str], dict[str, str]]:
         """(type variable → type to compute in, type variable → type of the tensors). Raises Unsupported."""
         bound = bound_types(node, schema, types)
@@ -102,7 +105,7 @@ class Translation:
         return chosen, bound
 
     def _cast_around(
-        self, node: onnx.NodeProto, schema: onnx.defs.OpSchema, wide: Mapping[str, str], types: Mapping[str, str]
+        self, node: onnx.NodeProto, schema: Schema, wide: Mapping[str, str], types: Mapping[str, str]
     ) -> Iterator[onnx.NodeProto]:
         inner = onnx.NodeProto()
         inner.CopyFrom(node)
@@ -131,7 +134,7 @@ def label_of(node: onnx.NodeProto) -> str:
     return node.name or next((name for name in node.output if name), "")
 
 
-def bound_types(node: onnx.NodeProto, schema: onnx.defs.OpSchema, types: Mapping[str, str]) -> dict[str, str]:
+def bound_types(node: onnx.NodeProto, schema: Schema, types: Mapping[str, str]) -> dict[str, str]:
     """Type variable of the operator → element type that this node's tensors give it."""
     known = {v.type_param_str for v in schema.type_constraints}
     pairs = [*_variables(node.input, schema.inputs), *_variables(node.output, schema.outputs)]
@@ -166,7 +169,7 @@ def _as_cast(node: onnx.NodeProto, to: int) -> onnx.NodeProto:
     return cast
 
 
-def _with_defaults(node: onnx.NodeProto, schema: onnx.defs.OpSchema) -> onnx.NodeProto:
+def _with_defaults(node: onnx.NodeProto, schema: Schema) -> onnx.NodeProto:
     """The node with the defaults of absent attributes written out: the inliner leaves references to them empty."""
     complete = onnx.NodeProto()
     complete.CopyFrom(node)
@@ -177,7 +180,7 @@ def _with_defaults(node: onnx.NodeProto, schema: onnx.defs.OpSchema) -> onnx.Nod
     return complete
 
 
-def _variables(names: Sequence[str], formals: Sequence[onnx.defs.OpSchema.FormalParameter]) -> list[tuple[str, str]]:
+def _variables(names: Sequence[str], formals: Sequence[Parameter]) -> list[tuple[str, str]]:
     """(tensor name, type variable or fixed type) per input or output; "" where each of a variadic has its own type."""
     found = []
     for index, name in enumerate(names):

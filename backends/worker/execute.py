@@ -310,6 +310,7 @@ def check_capabilities(capabilities: Capabilities) -> None:
         ("size_multiple", (int,)),
         ("max_rank", (int,)),
         ("features", (frozenset, set)),
+        ("optimizations", (tuple, list)),
         ("dynamic_shapes", (bool,)),
     ):
         value = getattr(capabilities, field)

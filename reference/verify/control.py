@@ -64,3 +64,9 @@ def _makes_reals(call: Call) -> bool:
     filled = call.operator == "ConstantOfShape" and "value" not in call.attributes
     numbers = (np.asarray(value) for value in call.attributes.values())
     return filled or any(value.dtype.kind == "f" for value in numbers)
+
+
+def inner_operators(node: Node) -> set[str]:
+    """Names of the operators in the bodies of a control operator, but for those that have bodies themselves."""
+    bodies = [value for value in node.attributes.values() if isinstance(value, Subgraph)]
+    return {call.operator for body in bodies for call in _calls(body.graph) if not call.graphs}

@@ -12,14 +12,11 @@ import onnx
 from numpy.typing import NDArray
 from onnx import helper, numpy_helper, shape_inference
 
-from reference import dtypes
+from reference import dtypes, evaluator
 from suites.cases import inputs
 from suites.cases.errors import CaseIdError
 from suites.cases.node import Node, Parameter, Tensor
 from suites.cases.recipes import RECIPES
-
-SAME_SHAPE = {("", "GroupNormalization"): "x", ("com.microsoft", "Gelu"): "x", ("com.microsoft", "QuickGelu"): "x"}
-"""Operators whose output has an input's shape, though ONNX's shape inference does not say so."""
 
 OLDEST_IR = 8
 """IR version of models whose opset would allow an older one; IR 4 made initialisers that are no graph inputs
@@ -129,20 +126,32 @@ class Case:
             raise CaseIdError(f"case id {self.id[:120]}: ONNX refuses the node: {text}") from None
 
     def _describe_outputs(self, model: onnx.ModelProto, inferred: onnx.ModelProto) -> None:
-        """Types and shapes of the outputs as inferred; types that inference cannot tell follow from the schema."""
+        """Types and shapes of the outputs as inferred; what inference cannot tell follows from the schema and the reference."""
         node = self.node
         formals = node.schema.outputs
+        results = self._results(model) if any(_is_open(output) for output in inferred.graph.output) else []
         for i, (output, found) in enumerate(zip(model.graph.output, inferred.graph.output, strict=True)):
             output.CopyFrom(found)
             tensor = output.type.tensor_type
-            if not tensor.elem_type:
+            typed = tensor.elem_type != 0
+            if not typed:
                 tensor.elem_type = dtypes.ONNX[node.type_of(formals[min(i, len(formals) - 1)]) or node.dtype]
-            like = SAME_SHAPE.get((node.domain, node.operator))
-            if like and not tensor.HasField("shape"):
-                tensor.shape.dim.extend(onnx.TensorShapeProto.Dimension(dim_value=d) for d in node.shape(like))
+            if _is_open(found):
+                if not typed and dtypes.is_float(dtypes.NAMES[tensor.elem_type]) != (results[i].dtype.kind == "f"):
+                    real = results[i].dtype.kind == "f"
+                    tensor.elem_type = dtypes.ONNX["float32" if real else dtypes.name_of(results[i].dtype)]
+                known = [{} if node.feed else {"dim_value": size} for size in results[i].shape]
+                tensor.shape.dim.extend(onnx.TensorShapeProto.Dimension(**size) for size in known)
             count = math.prod(d.dim_value for d in tensor.shape.dim if d.dim_value)
             if count * dtypes.numpy_dtype(dtypes.NAMES[tensor.elem_type]).itemsize > LARGEST:
                 raise CaseIdError(f"case id {self.id[:120]}: output {output.name} is larger than {LARGEST} bytes")
+
+    def _results(self, model: onnx.ModelProto) -> list[NDArray[Any]]:
+        """What the reference makes of the case. Raises CaseIdError if it refuses the node."""
+        try:
+            return list(evaluator.evaluate(model, self.feeds).values())
+        except (evaluator.EvaluationError, ValueError) as error:
+            raise CaseIdError(f"case id {self.id[:120]}: the reference refuses the node: {error}") from None
 
     @functools.cached_property
     def model_bytes(self) -> bytes:
@@ -153,6 +162,11 @@ class Case:
     def output_dtypes(self) -> tuple[str, ...]:
         """Dtype names of the outputs, in the graph's order."""
         return tuple(dtypes.NAMES[output.type.tensor_type.elem_type] for output in self.model.graph.output)
+
+
+def _is_open(output: onnx.ValueInfoProto) -> bool:
+    """Whether shape inference does not even tell an output's rank."""
+    return not output.type.tensor_type.HasField("shape")
 
 
 def _take_rank(tensor: onnx.TypeProto.Tensor, known: onnx.TypeProto.Tensor) -> None:

@@ -9,8 +9,10 @@ and the same id gives the same bits everywhere.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 import math
+import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -32,16 +34,28 @@ _NORMAL_SCALE = 1 / 53509.91992145008
 """Reciprocal of the standard deviation of a sum of eight uniform 16-bit integers, sqrt(8·(2^32 − 1)/12)."""
 
 
+_PHILOX = np.random.Philox(key=0)  # a new one would fetch entropy from the system first, which costs ten times as much
+_FRESH = _PHILOX.state
+_BLOCK = 4
+"""Words of one counter."""
+_LOCK = threading.Lock()
+
+
 class Draw:
     """The random words of one tensor."""
 
     def __init__(self, id: str, name: str) -> None:
         key = hashlib.blake2b(f"{id}\0{name}".encode(), digest_size=16).digest()
-        self._philox = np.random.Philox(key=int.from_bytes(key, "little"))
+        self._key = np.frombuffer(key, "<u8").astype(np.uint64)
+        self._drawn = 0
 
     def words(self, n: int) -> NDArray[np.uint64]:
         """The next n words of 64 bits."""
-        return np.asarray(self._philox.random_raw(n), np.uint64) if n else np.zeros(0, np.uint64)
+        blocks, skipped = divmod(self._drawn, _BLOCK)
+        self._drawn += n
+        with _LOCK:
+            _PHILOX.state = {**_FRESH, "state": {"counter": np.array([blocks, 0, 0, 0], np.uint64), "key": self._key}}
+            return np.asarray(_PHILOX.random_raw(skipped + n), np.uint64)[skipped:]
 
     def below(self, n: int, bound: int) -> NDArray[np.int64]:
         """n integers in [0, bound), 0 if the bound is not positive; bound at most 2^40 (bias below 2^-24)."""
@@ -85,6 +99,7 @@ def _exact_integers(dtype: str) -> int:
     return min(high - low + 1, 2**24)
 
 
+@functools.cache
 def _prime_below(n: int) -> int:
     """The largest prime up to n: strides of a layout that divide the modulus would leave a permutation unseen."""
     return next((p for p in range(n, 1, -1) if all(p % d for d in range(2, math.isqrt(p) + 1))), 1)

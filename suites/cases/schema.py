@@ -13,6 +13,7 @@ from typing import Literal
 from onnx import defs
 
 from reference import dtypes
+from suites.cases import contributed
 
 DOMAINS: Mapping[str, str] = {"": "", "ms": "com.microsoft"}
 """Prefix of a case id's first field → ONNX domain."""
@@ -20,14 +21,34 @@ DOMAINS: Mapping[str, str] = {"": "", "ms": "com.microsoft"}
 OLDEST_OPSET = 7
 """Runtimes guarantee nothing below it (ONNX Runtime's compatibility page); older operators are imported through it."""
 
+CONTRIBUTED_OPSET = 21
+"""Opset of models whose operator stands in ONNX's domain without being ONNX's."""
+
 PARAMETERS: Mapping[str, Mapping[str, int]] = {
+    "AffineGrid": {"size": 1},
+    "Attention": {"nonpad_kv_seqlen": 1},
+    "BlackmanWindow": {"size": 0},
     "CenterCropPad": {"shape": 1},
     "Clip": {"min": 0, "max": 0},
+    "Col2Im": {"image_shape": 1, "block_shape": 1},
     "ConstantOfShape": {"input": 1},
+    "CumProd": {"axis": 0},
     "CumSum": {"axis": 0},
+    "DFT": {"dft_length": 0, "axis": 0},
+    "Dropout": {"ratio": 0, "training_mode": 0},
     "Expand": {"shape": 1},
+    "GRU": {"sequence_lens": 1},
+    "GroupQueryAttention": {"seqlens_k": 1, "total_sequence_length": 0, "query_seqlens": 1},
+    "HammingWindow": {"size": 0},
+    "HannWindow": {"size": 0},
+    "LSTM": {"sequence_lens": 1},
+    "MelWeightMatrix": dict.fromkeys(("num_mel_bins", "dft_length", "sample_rate", "lower_edge_hertz", "upper_edge_hertz"), 0),
+    "MultiHeadAttention": {"past_sequence_length": 1},
+    "MaxUnpool": {"output_shape": 1},
+    "NonMaxSuppression": {"max_output_boxes_per_class": 0, "iou_threshold": 0, "score_threshold": 0},
     "OneHot": {"depth": 0},
     "Pad": {"pads": 1, "constant_value": 0, "axes": 1},
+    "RNN": {"sequence_lens": 1},
     "Range": {"start": 0, "limit": 0, "delta": 0},
     "ReduceL1": {"axes": 1},
     "ReduceL2": {"axes": 1},
@@ -41,6 +62,7 @@ PARAMETERS: Mapping[str, Mapping[str, int]] = {
     "ReduceSumSquare": {"axes": 1},
     "Reshape": {"shape": 1},
     "Resize": {"roi": 1, "scales": 1, "sizes": 1},
+    "STFT": {"frame_step": 0, "frame_length": 0},
     "Slice": {"starts": 1, "ends": 1, "axes": 1, "steps": 1},
     "Split": {"split": 1},
     "Squeeze": {"axes": 1},
@@ -48,10 +70,11 @@ PARAMETERS: Mapping[str, Mapping[str, int]] = {
     "TopK": {"k": 1},
     "Trilu": {"k": 0},
     "Unsqueeze": {"axes": 1},
+    "Upsample": {"scales": 1},
 }
 """Operator → inputs whose value is part of the operation's meaning → their rank, 0 or 1. An id spells their values."""
 
-DTYPE_ATTRIBUTES = frozenset({"to", "dtype", "output_dtype", "stash_type", "softmax_precision"})
+DTYPE_ATTRIBUTES = frozenset({"to", "dtype", "output_datatype", "output_dtype", "precision", "stash_type", "softmax_precision"})
 """Integer attributes that hold a TensorProto.DataType."""
 
 RESERVED = ("outputs", "const", "feed", "in")
@@ -67,6 +90,7 @@ _TYPES: Mapping[str, str] = {
     "float8e4m3fnuz": "float8_e4m3fnuz",
     "float8e5m2": "float8_e5m2",
     "float8e5m2fnuz": "float8_e5m2fnuz",
+    "float8e8m0": "float8_e8m0fnu",
     "float4e2m1": "float4_e2m1fn",
 }
 
@@ -143,33 +167,11 @@ class Schema:
         return formal.types[0] if len(formal.types) == 1 else None
 
 
-_ALL_FLOATS = ("float16", "float32", "float64", "bfloat16")
-
-# onnxruntime/docs/ContribOperators.md; the onnx package knows no com.microsoft schemas.
-_MICROSOFT: Mapping[str, Schema] = {
-    name: Schema(
-        "com.microsoft",
-        name,
-        1,
-        1,
-        (Formal("x", "T", _ALL_FLOATS),),
-        (Formal("y", "T", _ALL_FLOATS),),
-        attributes,
-        frozenset(),
-    )
-    for name, attributes in {"Gelu": {}, "QuickGelu": {"alpha": "FLOAT"}}.items()
-}
-
-
 @functools.cache
 def schema(domain: str, operator: str, version: int) -> Schema:
     """The schema introduced at exactly `version`. Raises SchemaError naming the nearest operators or versions."""
-    if domain == "com.microsoft":
-        if operator not in _MICROSOFT:
-            raise SchemaError(f"unknown operator ms:{operator}; the nearest are {nearest(operator, _MICROSOFT)}")
-        if version != 1:
-            raise SchemaError(f"ms:{operator} has no version {version}; it has 1")
-        return _MICROSOFT[operator]
+    if domain or operator in contributed.DOMAINS[domain]:
+        return _contributed(domain, operator, version)
     versions = _versions().get(operator)
     if versions is None:
         raise SchemaError(f"unknown operator {operator}; the nearest are {nearest(operator, _versions())}")
@@ -194,6 +196,36 @@ def schema(domain: str, operator: str, version: int) -> Schema:
         {name: attributes[name] for name in order},
         frozenset(name for name, a in found.attributes.items() if a.required),
     )
+
+
+def _contributed(domain: str, operator: str, version: int) -> Schema:
+    """The schema of an operator that the onnx package does not know. Raises SchemaError as `schema` does."""
+    prefix, known = "ms:" if domain else "", contributed.DOMAINS[domain]
+    if operator not in known:
+        raise SchemaError(f"unknown operator {prefix}{operator}; the nearest are {nearest(operator, known)}")
+    if version != 1:
+        raise SchemaError(f"{prefix}{operator} has no version {version}; it has 1")
+    inputs, outputs, attributes, types = known[operator]
+    kinds = dict(text.split(":") for text in attributes.split())
+    return Schema(
+        domain,
+        operator,
+        version,
+        1 if domain else CONTRIBUTED_OPSET,
+        tuple(_written(text, types) for text in inputs.split()),
+        tuple(_written(text, types) for text in outputs.split()),
+        {name: kind.rstrip("!") for name, kind in kinds.items()},
+        frozenset(name for name, kind in kinds.items() if kind.endswith("!")),
+    )
+
+
+def _written(text: str, types: Mapping[str, tuple[str, ...]]) -> Formal:
+    """A formal input or output as `contributed` writes it; variadic ones need not be of one type."""
+    name, _, kind = text.rstrip("?*").partition(":")
+    if text.endswith("*"):
+        return Formal(name, "", types[kind], "variadic")
+    variable = kind if kind in types else ""
+    return Formal(name, variable, types.get(kind, (kind,)), "optional" if text.endswith("?") else "single")
 
 
 @functools.cache

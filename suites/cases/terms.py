@@ -35,23 +35,27 @@ def _gemm(node: Node) -> tuple[int, int]:
     return inner * max(factor, 1) + math.ceil(abs(node.attribute("beta", 1.0))), 2
 
 
+def _quantized_gemm(node: Node) -> tuple[int, int]:
+    return node.shape("a")[0 if node.attribute("transA", 0) else 1] + 1, 2
+
+
 def _einsum(node: Node) -> tuple[int, int]:
     left, _, right = node.attribute("equation", "").replace(" ", "").partition("->")
-    sizes = {
-        label: size
-        for labels, entry in zip(left.split(","), node.inputs, strict=False)
-        if "." not in labels
-        for label, size in zip(labels, entry.shape, strict=False)
-    }
+    sizes: dict[str, int] = {}
+    for labels, entry in zip(left.split(","), node.inputs, strict=False):
+        first, _, last = labels.partition("...")
+        sizes.update(zip(first, entry.shape, strict=False))
+        sizes.update(zip(reversed(last), reversed(entry.shape), strict=False))
     return math.prod(size for label, size in sizes.items() if label not in right), len(node.inputs)
 
 
 def _reduced(node: Node) -> int:
-    shape, axes = node.shape("data"), node.input("axes")
-    if not isinstance(axes, Parameter) or not axes.values:
+    shape, given = node.shape("data"), node.input("axes")
+    axes = given.values if isinstance(given, Parameter) else node.attribute("axes", ())
+    if not axes:
         return 1 if node.attribute("noop_with_empty_axes", 0) else max(math.prod(shape), 1)
-    assert isinstance(axes.values, tuple)
-    return max(math.prod(shape[int(a)] for a in axes.values if -len(shape) <= a < len(shape)), 1)
+    assert isinstance(axes, tuple | list)
+    return max(math.prod(shape[int(a)] for a in axes if -len(shape) <= a < len(shape)), 1)
 
 
 def _reduction(node: Node) -> tuple[int, int]:
@@ -91,11 +95,13 @@ TERMS: Mapping[str, Callable[[Node], tuple[int, int]]] = {
     "CumSum": _running,
     "Einsum": _einsum,
     "Gemm": _gemm,
+    "FusedConv": _convolution,
     "GlobalAveragePool": _plane,
     "MatMul": _matrix,
     "MatMulInteger": _matrix,
     "Mean": _operands,
     "Mul": _product,
+    "QGemm": _quantized_gemm,
     "QLinearConv": _convolution,
     "QLinearMatMul": _matrix,
     "ReduceL1": _reduction,

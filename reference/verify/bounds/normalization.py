@@ -138,17 +138,17 @@ def mean_variance_normalization(node: Node, setting: Setting) -> list[Array]:
 
 
 def _by_channel(parameter: Array, rank: int) -> Array:
-    """(C) along axis 1 of a tensor of that rank; C is 1 for one axis."""
-    return parameter.reshape(1, -1, *[1] * (rank - 2)) if rank > 1 else parameter
+    """(C), or (C, spatial) of BatchNormalization-7, from axis 1 on of a tensor of that rank; C is 1 for one axis."""
+    return parameter.reshape((1, *parameter.shape, *[1] * (rank - 1 - parameter.ndim))) if rank > 1 else parameter
 
 
 def batch_normalization(node: Node, setting: Setting) -> list[Array]:
     """Inference: (x − μ)·g/√(V + ε) + b as it stands, or folded into a·x + c."""
     x = node.real(0)
-    if not node.attribute("spatial", 1):
-        return [np.full(r.shape, np.nan) for r in node.results]  # opset below 9: no bound for parameters of each element
     before_14 = len(node.results) > 1 or (node.version < 7 and not node.attribute("is_test", 0))
     if node.attribute("training_mode", 0) if node.version >= 14 else before_14:
+        if not node.attribute("spatial", 1):
+            return [np.full(r.shape, np.nan) for r in node.results]  # opset below 9: no bound for a moment of each element
         return _batch_training(node, x, setting)
     gain, shift, mean, variance = (_by_channel(node.real(i), x.ndim) for i in range(1, 5))
     with np.errstate(all="ignore"):

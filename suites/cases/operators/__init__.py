@@ -6,32 +6,50 @@ Versions are those that opset 21 means, plus a few newer ones.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from suites.cases.operators import (
     activation,
+    arithmetic,
+    axes,
+    comparison,
+    contributed_attention,
+    contributed_fused,
+    contributed_quantized,
     conversion,
     convolution,
     elementwise,
+    functions,
     indexing,
+    large,
     logical,
+    losses,
     matrix,
     movement,
+    nonlinear,
     normalization,
+    patches,
     pooling,
+    position,
     quantization,
+    random,
     recurrent,
     reduction,
+    regions,
     resize,
+    sampling,
+    signal,
+    softmax,
+    transformer,
 )
-from suites.cases.operators.table import ids
+from suites.cases.operators.table import Entry, ids
 from suites.cases.schema import DOMAINS
 
-_TABLES = {
-    "elementwise": elementwise.CASES,
-    "logical": logical.CASES,
-    "activation": activation.CASES,
-    "reduction": reduction.CASES,
+_TABLES: Mapping[str, Sequence[Entry]] = {
+    "elementwise": (*elementwise.CASES, *arithmetic.CASES, *functions.CASES, *large.LARGE["elementwise"]),
+    "logical": (*logical.CASES, *comparison.CASES, *large.LARGE["logical"]),
+    "activation": (*activation.CASES, *nonlinear.CASES, *softmax.CASES, *large.LARGE["activation"]),
+    "reduction": (*reduction.CASES, *axes.CASES, *position.CASES, *large.LARGE["reduction"]),
     "conversion": conversion.CASES,
     "convolution": convolution.CASES,
     "pooling": pooling.CASES,
@@ -40,8 +58,18 @@ _TABLES = {
     "movement": movement.CASES,
     "indexing": indexing.CASES,
     "resize": resize.CASES,
+    "sampling": sampling.CASES,
+    "regions": regions.CASES,
+    "patches": patches.CASES,
     "quantization": quantization.CASES,
     "recurrent": recurrent.CASES,
+    "transformer": transformer.CASES,
+    "signal": signal.CASES,
+    "random": random.CASES,
+    "losses": losses.CASES,
+    "contributed_quantized": contributed_quantized.CASES,
+    "contributed_attention": contributed_attention.CASES,
+    "contributed_fused": contributed_fused.CASES,
 }
 
 _FAMILIES: Mapping[str, tuple[str, ...]] = {family: tuple(ids(rows)) for family, rows in _TABLES.items()}

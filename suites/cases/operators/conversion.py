@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from suites.cases.operators import casting, constants
 from suites.cases.operators.table import Row
 
 _TO_ALL = " ".join(
@@ -74,4 +75,6 @@ CASES = (
         "zero",
         "data:2x3x5x7.start:1 data:2x3x5x7.end:-1 data:2x3x5x7.end:3.start:-3 data:2x3x5x7.end:9.start:2",
     ),
+    *casting.CASES,
+    *constants.CASES,
 )

@@ -39,6 +39,7 @@ CASES = (
     Row("Pow-15", "f16", "positive normal", "x:2x3x5x7.y:2x3x5x7"),
     Row("Pow-15", "f64", "positive", "x:3x5x7.y:3x5x7"),
     Row("Pow-15", "i32 i64", "normal", "x:3x5x7.y:3x5x7 x:3x5x7.y:7 x:3x5.y:scalar"),
+    Row("Pow-15", "i32 i64", "uniform", "x:3x5x7.y:3x5x7 x:3x5x7.y:7"),
     Row("Pow-15", "f32", "positive", "x:3x5x7.y:3x5x7:i32 x:3x5x7.y:7:i64"),
     Row("Mod-13", "i8 u8 i16 u16 i32 u32 i64 u64", "normal extreme", "a:2x3x5x7.b:3x1x7"),
     Row("Mod-13", "i8 i32 i64", "normal", "a:2x3x5x7.b:2x3x5x7.fmod:1 a:3x5.b:scalar"),
@@ -98,6 +99,7 @@ CASES = (
     Row("Ceil-13 Floor-13", "bf16", "half", _X),
     # Clipping.
     Row("Clip-13", "f32", "normal special", "input:2x3x5x7.min:-5e-1.max:125e-2 input:2x3x5x7.min:0 input:2x3x5x7.max:6"),
+    Row("Clip-13", "f16", "normal", "input:2x3x5x7.min:0 input:2x3x5x7.max:6 input:3x5x7"),
     Row("Clip-13", "f32", "normal", "input:11 input:scalar.min:0.max:1 input:0x3.min:0.max:1 input:3x5x7.min:1.max:-1"),
     Row(
         "Clip-13",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from suites.cases.operators import gathering, scattering, selection
 from suites.cases.operators.table import Row
 
 _TYPES = "f16 bf16 f64 i8 u8 i16 i32 i64 bool"
@@ -74,4 +75,7 @@ CASES = (
     Row("OneHot-11", "f32", "normal", "indices:5.values:2.depth:7 indices:5.values:2.depth:7:i64"),
     Row("OneHot-11", "f16 i8", "normal", "indices:5.values:2:f32.depth:7"),
     Row("OneHot-11", "u8", "normal", "indices:5.values:2:f32.depth:7"),
+    *gathering.CASES,
+    *scattering.CASES,
+    *selection.CASES,
 )

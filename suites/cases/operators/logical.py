@@ -1,4 +1,4 @@
-"""Truth values, comparisons, bits."""
+"""Truth values, comparisons, bits, choices."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from suites.cases.operators import products, quantized_products
 from suites.cases.operators.table import Row
 
 _MATMUL = "a:5x7.b:7x3 a:2x3x5x7.b:2x3x7x11 a:3x1x5x7.b:2x7x3 a:11x13.b:13x17.const:b a:2x5x7.b:7x3.const:b"
@@ -66,4 +67,6 @@ CASES = (
         Row("MatMulInteger-10", dtype, "uniform extreme", _INTEGER.format(w=weights))
         for dtype, weights in (("u8", ""), ("u8", ":i8"), ("i8", ""), ("i8", ":u8"))
     ),
+    *products.CASES,
+    *quantized_products.INTEGER,
 )

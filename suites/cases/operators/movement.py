@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from suites.cases.operators import padding, repetition, reshaping, slicing, transposition
 from suites.cases.operators.table import Row
 
 _TYPES = "f16 bf16 f64 i8 u8 i16 i32 i64 bool"
@@ -115,4 +116,9 @@ CASES = (
     Row("DepthToSpace-13", "f16 i8 u8 i32 i64 bool f64", "index", "input:2x12x3x5.blocksize:2.mode:CRD"),
     Row("SpaceToDepth-13", "f32", "index special", _SPACE),
     Row("SpaceToDepth-13", "f16 i8 u8 i32 i64 bool f64", "index", "input:2x3x4x6.blocksize:2"),
+    *transposition.CASES,
+    *reshaping.CASES,
+    *slicing.CASES,
+    *padding.CASES,
+    *repetition.CASES,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from suites.cases.operators import quantized_products, quantizing
 from suites.cases.operators.table import Row
 
 _SCALAR = "x:2x3x5x7.y_scale:scalar.y_zero_point:scalar:{q}.const:y_scale_y_zero_point"
@@ -128,4 +129,6 @@ CASES = (
     Row("QLinearConv-10", "u8", "uniform", _convolutions(":i8")),
     Row("QLinearMatMul-21", "u8 i8", "uniform", _products()),
     Row("QLinearMatMul-21", "u8", "uniform extreme", _products(":i8")),
+    *quantizing.CASES,
+    *quantized_products.CASES,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from suites.cases.operators import largest
 from suites.cases.operators.table import Row
 
 _REAL = "ReduceL1-18 ReduceL2-18 ReduceMean-18 ReduceSum-13 ReduceSumSquare-18 ReduceLogSumExp-18"
@@ -83,4 +84,5 @@ CASES = (
     Row("TopK-11", "f32", "normal", "x:3x257.k:5 x:3x5x7.k:3.feed:k x:3x5.k:1"),
     Row("TopK-11", "f16", "normal", "x:3x5x7.k:3 x:3x5x7.k:2.axis:1.largest:0"),
     Row("TopK-11", "f64 i32 i64 i8 u8", "normal", "x:3x5x7.k:3.axis:1"),
+    *largest.CASES,
 )

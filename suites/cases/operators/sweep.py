@@ -2,16 +2,31 @@
 
 Most failures need no more than two settings together (Kuhn, Wallace, Gallo, IEEE TSE 30(6), 2004), so pairs are covered rather
 than the product. The values of a parameter that come first are met most often.
+
+Finding the rows takes allpairspy many seconds, and another version could find others, which would change the ids of cases. So
+they are kept in pairs.json, which `suites.cases.pairing` writes; a sweep that is not there yet is paired when it is read.
 """
 
 from __future__ import annotations
 
+import functools
+import hashlib
+import json
+import string
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import resources
 from typing import Any, NamedTuple
 
-from allpairspy import AllPairs
-
 from suites.cases.operators.table import combined, names
+
+STORED = "pairs.json"
+"""Sweep → its rows, each a word of one digit a parameter: the position of its value."""
+
+DIGITS = string.digits + string.ascii_letters + "!#$%&()*+,-./:;<=>?@[]^_`{|}~"
+"""Characters that JSON writes as they are."""
+
+Fields = Callable[..., str | None]
+Values = Mapping[str, Sequence[Any]]
 
 
 class Sweep(NamedTuple):
@@ -24,8 +39,8 @@ class Sweep(NamedTuple):
     operators: str
     dtypes: str
     recipes: str
-    fields: Callable[..., str | None]
-    values: Mapping[str, Sequence[Any]]
+    fields: Fields
+    values: Values
 
     def names(self) -> Iterator[str]:
         """The operators, without versions."""
@@ -35,21 +50,43 @@ class Sweep(NamedTuple):
         return combined(self.operators, self.dtypes, self.recipes, pairwise(self.fields, self.values))
 
 
-def pairwise(fields: Callable[..., str | None], values: Mapping[str, Sequence[Any]]) -> list[str]:
+def pairwise(fields: Fields, values: Values) -> list[str]:
     """The middles of ids that `fields` makes of rows in which all valid pairs of values occur, in a fixed order, each once."""
-    parameters = list(values)
+    name = _name(fields, values)
+    READ.append((name, fields, values))
+    rows = _stored().get(name)
+    if rows is None:
+        from suites.cases.pairing import paired  # needs allpairspy, of the extra dev
 
-    def is_valid(row: Sequence[Any]) -> bool:
-        return len(row) < len(parameters) or fields(**dict(zip(parameters, row, strict=True))) is not None
-
-    if len(parameters) == 1:
-        rows: list[list[Any]] = [[value] for value in values[parameters[0]]]
-    else:
-        rows = [list(row) for row in AllPairs([list(values[name]) for name in parameters], filter_func=is_valid)]
-    made = (fields(**dict(zip(parameters, row, strict=True))) for row in rows)
+        rows = " ".join(paired(fields, values))
+    made = (fields(**chosen(values, row)) for row in rows.split())
     return list(dict.fromkeys(middle for middle in made if middle is not None))
+
+
+def chosen(values: Values, row: str) -> dict[str, Any]:
+    """Parameter → the value that a row gives it."""
+    return {name: choices[DIGITS.index(digit)] for (name, choices), digit in zip(values.items(), row, strict=True)}
 
 
 def joined(*fields: str) -> str:
     """Fields of an id, those that are empty left out: `joined("x:3x5", pads and f"pads:{pads}")`."""
     return ".".join(field for field in fields if field)
+
+
+READ: list[tuple[str, Fields, Values]] = []
+"""The sweeps of the tables that were imported: name in pairs.json, function, parameters."""
+
+
+def _name(fields: Fields, values: Values) -> str:
+    """Of a sweep in pairs.json: changes with its parameters and with the name of its function."""
+    bound: tuple[object, ...] = ()
+    while isinstance(fields, functools.partial):
+        bound, fields = (*bound, fields.args, fields.keywords), fields.func
+    text = f"{fields.__module__}.{fields.__qualname__} {bound} {dict(values)!r}"
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+@functools.cache
+def _stored() -> Mapping[str, str]:
+    found: dict[str, str] = json.loads(resources.files(__package__).joinpath(STORED).read_text("utf-8"))
+    return found

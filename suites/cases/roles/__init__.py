@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from suites.cases.node import Node
-from suites.cases.roles import domains, indices, quantization
+from suites.cases.roles import contributed, domains, indices, layers, quantization, regions
 from suites.cases.roles.role import Role
 
-ROLES: Mapping[str, Mapping[str, Role]] = {**domains.ROLES, **indices.ROLES, **quantization.ROLES}
+ROLES: Mapping[str, Mapping[str, Role]] = {
+    **domains.ROLES,
+    **indices.ROLES,
+    **quantization.ROLES,
+    **contributed.ROLES,
+    **layers.ROLES,
+    **regions.ROLES,
+}
 """Operator → tensor → role; each operator stands in one module."""
 
 

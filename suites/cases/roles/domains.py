@@ -56,14 +56,19 @@ def shift_amount(values: Array, draw: Draw, node: Node, tensor: Tensor) -> Array
 
 
 def power_base(values: Array, draw: Draw, node: Node, tensor: Tensor) -> Array:
-    """Integers of magnitude 7 at most; reals as the recipe makes them."""
-    return (values % 8).astype(values.dtype) if is_integer(tensor) else values
+    """Integers from 0 to 7, for recipe uniform as far as their 7th power fits the type and 53 bits; reals as they are made."""
+    if not is_integer(tensor):
+        return values
+    limit = 2 ** (min(integer_range(tensor.dtype)[1].bit_length(), 53) // 7) if node.recipe == "uniform" else 8
+    return (values % limit).astype(values.dtype)
 
 
 def power_exponent(values: Array, draw: Draw, node: Node, tensor: Tensor) -> Array:
-    """Integers from 0 to 4; reals halved, whole numbers among them, so that negative bases have results."""
+    """Integers from 0 to 4, for recipe uniform to 7; reals halved, whole numbers among them, so that negative bases have
+    results.
+    """
     if is_integer(tensor):
-        return draw.below(values.size, 5).reshape(values.shape).astype(carrier(tensor.dtype))
+        return draw.below(values.size, 8 if node.recipe == "uniform" else 5).reshape(values.shape).astype(carrier(tensor.dtype))
     if node.recipe in ("special", "extreme"):
         return values
     whole = draw.below(values.size, 2).reshape(values.shape) == 0
@@ -144,11 +149,12 @@ ROLES: Mapping[str, Mapping[str, Role]] = {
     "Abs": {"x": not_lowest},
     "Acosh": {"input": at_least_one},
     "Add": _EITHER_HEADROOM,
-    "BatchNormalization": {"input_var": positive_variance},
+    "BatchNormalization": {"input_var": positive_variance, "var": positive_variance},
     "BitShift": {"y": shift_amount},
     "Cast": {"input": in_target_range},
     "CastLike": {"input": in_target_range},
     "Conv": {"x": few_specials, "w": no_specials},
+    "CumProd": {"x": around_one},
     "CumSum": {"x": headroom(_sum)},
     "Div": {"a": not_lowest, "b": not_zero},
     "Einsum": {f"inputs{i}": headroom(_sum_of_products) for i in range(3)},

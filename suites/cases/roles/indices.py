@@ -65,14 +65,27 @@ def scattered_tuples(values: Array, draw: Draw, node: Node, tensor: Tensor) -> A
 
 
 def class_numbers(values: Array, draw: Draw, node: Node, tensor: Tensor) -> Array:
-    """OneHot: within [-depth, depth), and a few outside, which give the off value."""
+    """OneHot: within [-depth, depth), and a few outside, which give the off value; version 9 does not count from the end."""
     depth = node.input("depth")
     assert isinstance(depth, Parameter)
     assert not isinstance(depth.values, tuple)
     count = int(depth.values)
-    if tensor.dtype.startswith("uint"):
+    if tensor.dtype.startswith("uint") or node.version < 11:
         return draw.below(values.size, count + 2).reshape(tensor.shape).astype(carrier(tensor.dtype))
     return (draw.below(values.size, 2 * count + 4) - count - 2).reshape(tensor.shape).astype(carrier(tensor.dtype))
+
+
+def sequence_lengths(values: Array, draw: Draw, node: Node, tensor: Tensor) -> Array:
+    """ReverseSequence: from 0 to the length of the time axis."""
+    return draw.below(values.size, node.shape("input")[int(node.attribute("time_axis", 0))] + 1).reshape(tensor.shape)
+
+
+def write_starts(values: Array, draw: Draw, node: Node, tensor: Tensor) -> Array:
+    """TensorScatter: where all of the update fits behind; anywhere if it goes on at the beginning."""
+    axis = _axis(node, "past_cache", -2)
+    length = node.shape("past_cache")[axis]
+    room = length if node.attribute("mode", "linear") == "circular" else length - node.shape("update")[axis] + 1
+    return draw.below(values.size, room).reshape(tensor.shape)
 
 
 ROLES: Mapping[str, Mapping[str, Role]] = {
@@ -80,7 +93,10 @@ ROLES: Mapping[str, Mapping[str, Role]] = {
     "GatherElements": {"indices": index_along("data")},
     "GatherND": {"indices": index_tuples},
     "OneHot": {"indices": class_numbers},
+    "ReverseSequence": {"sequence_lens": sequence_lengths},
+    "Scatter": {"indices": scattered_along("data")},
     "ScatterElements": {"indices": scattered_along("data")},
     "ScatterND": {"indices": scattered_tuples},
+    "TensorScatter": {"write_indices": write_starts},
 }
 """Operator → tensor → role."""

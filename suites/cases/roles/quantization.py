@@ -15,12 +15,12 @@ from suites.cases.terms import TERMS
 
 
 def scale(exponent: int) -> Role:
-    """Positive and not dyadic: a 24-bit mantissa in [1, 2) times 2^exponent, rounded to the type; 1 under the recipe
-    "half", so that x/scale lies half-way.
+    """Positive and not dyadic: a 24-bit mantissa in (1, 2), so far from either that no type rounds it there, times 2^exponent,
+    rounded to the type; 1 under the recipe "half", so that x/scale lies half-way.
     """
 
     def role(values: Array, draw: Draw, node: Node, tensor: Tensor) -> Array:
-        mantissa = (1 + draw.fraction(values.size)).reshape(values.shape)
+        mantissa = np.clip(1 + draw.fraction(values.size), 1 + 2.0**-6, 2 - 2.0**-6).reshape(values.shape)
         return np.ones(values.shape) if node.recipe == "half" else np.ldexp(mantissa, exponent)
 
     return role
