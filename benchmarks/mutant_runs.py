@@ -28,6 +28,7 @@ import pytest
 
 from backends.worker import DeviceSession
 from benchmarks.mutant_sources import FOLDER, PACKAGE, REACHED, Mutant, Place
+from results.record import Record
 from suites import plugin
 from suites.device import RunState
 
@@ -124,9 +125,9 @@ class Watcher:
         self.seconds = 0.0
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        record = getattr(report, "npu_cts", None)
-        if record is not None:
-            self.verdict = record["verdict"]
+        line = getattr(report, "npu_cts", None)
+        if line is not None:
+            self.verdict = Record.from_line(line).verdict.value
             self.seconds = report.duration
         self.failed |= report.failed or self.verdict == "not_run"
 

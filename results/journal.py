@@ -81,11 +81,11 @@ class JournalWriter:
         """The case is about to run: should the run die now, this names the culprit."""
         self._write(plain({"type": "started", "id": case_id, "test": test}, []))
 
-    def completed(self, record: Record | Mapping[str, Any]) -> None:
-        """The case has its record, or what `Record.to_json` made of it. What cannot be stored of it is left out with a note;
-        only writing may fail.
+    def completed(self, record: Record | str) -> None:
+        """The case has its record, or the line that `Record.to_line` made of it. What cannot be stored of it is left out with a
+        note; only writing may fail.
         """
-        self._write(record.to_json() if isinstance(record, Record) else record)
+        self._append((record.to_line() if isinstance(record, Record) else record).encode("ascii") + b"\n")
 
     def finish(self, reason: Reason, counts: Mapping[str, int]) -> None:
         """The footer: why the run ended and how many cases have each verdict. Closes the file."""
@@ -99,7 +99,9 @@ class JournalWriter:
             self._descriptor = -1
 
     def _write(self, line: Mapping[str, Any]) -> None:
-        data = encode(line)
+        self._append(encode(line))
+
+    def _append(self, data: bytes) -> None:
         with _explained(self.path, "cannot write to the journal"):
             written = os.write(self._descriptor, data)
             while written < len(data):  # a full disk or a signal; the next write raises what was wrong

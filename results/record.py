@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, get_args
 
-from results.strict_json import plain, revive
+from results.strict_json import decode, encode, plain, revive
 from results.verdict import Verdict, outcome
 
 Phase = Literal["discover", "allocate", "compile", "load", "run", "read", "verify"]
@@ -89,6 +89,15 @@ class Record:
             data[field.name] = value
         data["notes"] = [*data["notes"], *notes]
         return data
+
+    def to_line(self) -> str:
+        """The "completed" line of a journal, without its end."""
+        return encode(self.to_json()).decode("ascii").rstrip("\n")
+
+    @classmethod
+    def from_line(cls, line: str) -> Record:
+        """The record of a "completed" line. Raises ValueError naming a field that is missing, unknown or mistyped."""
+        return cls.from_json(decode(line))
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Record:

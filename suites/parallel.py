@@ -22,7 +22,8 @@ def choose(config: pytest.Config) -> None:
     option = config.option
     if hasattr(config, "workerinput"):  # one of the processes that were asked for
         return
-    if getattr(option, "numprocesses", 0) is not None or option.collectonly or option.device_host or option.partner:
+    given = option.resume or option.device_host or option.partner
+    if getattr(option, "numprocesses", 0) is not None or option.collectonly or given:
         return
     if selection.is_narrowed(config) or option.profile is not None or not _has_all_operators(config):
         return

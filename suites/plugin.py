@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import signal
 import sys
 import threading
 import time
 from collections.abc import Generator, Sequence
-from typing import Any, TypeGuard
+from typing import Any
 
 import pytest
 from _pytest import runner
@@ -124,6 +125,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         return
     _end_politely()
     _compact(config)
+    gc.freeze()  # the tests live to the end; going through them all again and again would cost as much as running them
     config.stash[RESUMED] = recording.settled(recording.previous(config))
     config.stash[STATE] = _open(config)
     if not hasattr(config, "workerinput"):
@@ -260,8 +262,10 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
     option = item.config.option
     if option.verbose > 0 or getattr(option, "xmlpath", None) or not item.get_closest_marker("requirement"):
         return None
-    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-    reports = [_called(item, nextitem)] if _is_plain(item) else runner.runtestprotocol(item, log=False, nextitem=nextitem)
+    plain = _plain(item)
+    if plain is None or not hasattr(item.config, "workerinput"):  # a worker that dies is reported with its test by pytest-xdist
+        item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    reports = [_called(plain, nextitem)] if plain else runner.runtestprotocol(item, log=False, nextitem=nextitem)
     for report in reports:
         if report.when == "call" or not report.passed:
             item.ihook.pytest_runtest_logreport(report=report)
@@ -272,16 +276,15 @@ OWN_FIXTURES = frozenset({"case", "device", "run_state", "pytestconfig", "reques
 OWN_MARKS = frozenset({"requirement", "cases", "parametrize"})
 
 
-def _is_plain(item: pytest.Item) -> TypeGuard[pytest.Function]:
-    """Whether a test asks pytest for nothing but a case and the device, as the thousands of operators' do: then there is
-    nothing to set up, to capture or to tear down.
+def _plain(item: pytest.Item) -> pytest.Function | None:
+    """The test, if it asks pytest for nothing but a case and the device, as the thousands of operators' do: then there is
+    nothing to set up, to capture or to tear down; None otherwise.
     """
     if not isinstance(item, pytest.Function) or item.config.option.usepdb or item.config.option.setupshow:
-        return False
+        return None
     asks = item.function.__code__.co_varnames[: item.function.__code__.co_argcount] == ("case", "device")
-    return (
-        asks and OWN_FIXTURES.issuperset(item.fixturenames) and OWN_MARKS.issuperset(mark.name for mark in item.iter_markers())
-    )
+    has_none = OWN_FIXTURES.issuperset(item.fixturenames) and OWN_MARKS.issuperset(mark.name for mark in item.iter_markers())
+    return item if asks and has_none else None
 
 
 def _called(item: pytest.Function, nextitem: pytest.Item | None) -> pytest.TestReport:
@@ -293,6 +296,7 @@ def _called(item: pytest.Function, nextitem: pytest.Item | None) -> pytest.TestR
 
     call = pytest.CallInfo.from_call(function, "call", reraise=(pytest.exit.Exception, KeyboardInterrupt))
     report: pytest.TestReport = item.ihook.pytest_runtest_makereport(item=item, call=call)
+    report.keywords = {}  # nobody reads them, and pytest-xdist would send them all
     if nextitem is None or nextitem.parent is not item.parent:
         item.session._setupstate.teardown_exact(nextitem)  # what tests before left for others of this module
     return report
@@ -334,7 +338,9 @@ def pytest_runtest_makereport(
     if record.outcome == "failed" and report.outcome == "skipped":  # what a profile makes a must is not skipped
         report.outcome = "failed"
         report.longrepr = f"{record.verdict.value}: {record.reason}"
-    report.npu_cts = record.to_json()  # type: ignore[attr-defined]
+    report.npu_cts = record.to_line()  # type: ignore[attr-defined]
+    if not getattr(item.config.option, "xmlpath", None):
+        return report
     item.user_properties.append(("verdict", record.verdict.value))  # JUnit reads them off the teardown's report
     if item.config.stash.get(STATE, None) is not None:
         info = item.config.stash[STATE].session.info

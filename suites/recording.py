@@ -101,7 +101,7 @@ def take_over_selection(config: pytest.Config) -> None:
         then = journal.read(config.option.resume).header["selection"].get("options")
     except journal.JournalError as error:
         raise usage_error(f"--resume: {error}") from None
-    if not isinstance(then, dict) or not all(name in (*SELECTING, "tests") and _is_choice(then[name]) for name in then):
+    if not isinstance(then, dict) or not all(_is_choice(name, value) for name, value in then.items()):
         raise usage_error(f"--resume: {config.option.resume} holds a selection that no run writes; start a new run")
     now = selection_of(config)
     now.pop("budget", None)  # how long to go on is the new run's own matter
@@ -116,11 +116,11 @@ def take_over_selection(config: pytest.Config) -> None:
             setattr(config.option, name, ",".join(value) if isinstance(value, dict) else value)
 
 
-def _is_choice(value: object) -> bool:
+def _is_choice(name: str, value: object) -> bool:
     """Whether a value is what a selecting option holds; profiles are a mapping to their numbers of cases."""
-    return isinstance(value, str | float | int) or (
-        isinstance(value, list | dict) and all(isinstance(word, str) for word in value)
-    )
+    kinds = dict if name == "profile" else list
+    texts = isinstance(value, kinds) and all(isinstance(word, str) for word in value)
+    return name in (*SELECTING, "tests") and (texts or isinstance(value, str | float | int))
 
 
 class Recorder:
@@ -167,17 +167,18 @@ class Recorder:
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        data = getattr(report, "npu_cts", None)
+        line = getattr(report, "npu_cts", None)
         test = canonical(report.nodeid)
-        if data is not None and data["test"] not in self._resumed:
-            self._complete(Record.from_json(data), data)
+        if line is not None and test not in self._resumed:
+            self._complete(Record.from_line(line), line)
             del report.npu_cts  # pytest keeps every report to the end
-        elif data is None and report.failed and test in self._running:  # a pytest-xdist worker died with the test
+        elif line is None and report.failed and test not in self._done and belongs(self.config, report.nodeid):
+            # a pytest-xdist worker died with the test
             reason = " ".join(str(report.longrepr).split())[:300]
             record = bare(report.nodeid, Verdict.HARNESS_ERROR, reason)
-            self._complete(record, record.to_json())
+            self._complete(record, record.to_line())
 
-    def _complete(self, record: Record, line: Mapping[str, Any]) -> None:
+    def _complete(self, record: Record, line: str) -> None:
         self._write(lambda: self.writer.completed(line))
         self._running.discard(record.test)
         self._done.add(record.test)

@@ -13,6 +13,9 @@ from reference.ops import resize, text
 
 Mask = Array | None
 
+LARGEST_EXPONENT = 708.0
+"""From −708 to 708 exp(x) is a normal number of float64."""
+
 
 def cast(node: Node) -> Mask:
     """Cast and CastLike. To integers: NaN, infinities and values out of range, also in strings, and strings with a fraction.
@@ -114,11 +117,14 @@ def integer_products(node: Node) -> Mask:
 
 def nothing_reduced(node: Node) -> Mask:
     """ReduceMean of no elements is undefined, ReduceLogSum and ReduceLogSumExp of none too for integers, which have no −∞; nor
-    have they the logarithm of a sum of 0 or less."""
+    have they the logarithm of a sum of 0 or less. ReduceLogSumExp of reals whose exponentials leave the range of float64, in
+    which ONNX's function body adds them: infinite by the body, finite by the text."""
     x, *axes = node.inputs
     assert x is not None
     if node.operator == "ReduceMean":
         return np.ones(node.results[0].shape, bool) if x.size == 0 else None
+    if node.operator == "ReduceLogSumExp" and x.dtype.kind == "f":
+        return np.isfinite(node.results[0]) & (np.abs(node.results[0]) > LARGEST_EXPONENT)
     return None if x.dtype.kind == "f" else ~np.isfinite(node.again([x.astype(np.float64), *axes])[0])
 
 
@@ -162,9 +168,9 @@ def infinite_line(node: Node) -> Array | None:
 def absent_limit(node: Node) -> Array | None:
     """Clip-13's text says that absent limits are the type's largest finite numbers; its reference implementation and most
     runtimes let infinities pass. It is Min(max, Max(input, min)), which leaves NaN open too."""
-    x = node.real(0)
+    x, y = node.real(0), node.results[0]
     low, high = (node.given(i) or name in node.attributes for i, name in ((1, "min"), (2, "max")))
-    return np.asarray((np.isposinf(x) & (not high)) | (np.isneginf(x) & (not low)) | np.isnan(x))
+    return np.asarray((np.isposinf(y) & (not high)) | (np.isneginf(x) & (not low)) | np.isnan(x))
 
 
 def beyond_integers(node: Node) -> Array | None:

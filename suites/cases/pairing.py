@@ -16,7 +16,7 @@ from suites.cases.operators.sweep import DIGITS, Fields, Values, chosen
 
 
 def paired(fields: Fields, values: Values) -> list[str]:
-    """Rows in which every two values of different parameters meet, where `fields` makes something of them."""
+    """Rows that `fields` makes something of, in which values of different parameters meet in pairs: see `sweep.pairwise`."""
     counts = [len(choices) for choices in values.values()]
     if max(counts) > len(DIGITS):
         raise ValueError(f"a parameter has {max(counts)} values; a sweep can have {len(DIGITS)}")

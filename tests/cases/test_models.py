@@ -38,7 +38,7 @@ def test_models_are_valid_and_inputs_fit(family):
 
 
 def test_the_schema_of_the_named_version_is_used():
-    for id in operators.ALL:
+    for id in {id.split(".")[0]: id for id in operators.ALL}.values():
         case = parse(id)
         if onnx.defs.has(case.operator, case.domain):
             found = onnx.defs.get_schema(case.operator, case.opset, case.domain)
@@ -110,6 +110,8 @@ ABORTS = re.compile(r"ms:QLinear(Sigmoid|LeakyRelu)-1\..*x_scale:scalar\.y_scale
 UNIMPLEMENTED = (
     "NOT_IMPLEMENTED",
     "data type is not supported",
+    "is not currently registered or supported",  # complex numbers
+    "not defined for empty set with bool type",  # ReduceMax and ReduceMin, which ONNX defines as false and true
     "size_ % 2 == 1 was false",  # LRN: it takes odd sizes only
     "INVALID_GRAPH : This is an invalid model. Type Error",
     "not implemented for CPU",  # MultiHeadAttention's packed inputs
@@ -123,7 +125,9 @@ UNIMPLEMENTED = (
 
 @pytest.mark.parametrize("family", operators.families())
 def test_onnx_runtime_takes_what_it_implements(family):
-    """No model fails in ONNX Runtime other than for a type that it does not implement, and shapes are as inferred."""
+    """No model fails in ONNX Runtime other than for what it does not implement, few fail of an operator and types that it takes
+    elsewhere, and shapes are as inferred.
+    """
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.log_severity_level = 4
@@ -140,7 +144,7 @@ def test_onnx_runtime_takes_what_it_implements(family):
             declined[id] = str(error)
             continue
         ran += 1
-        has.add(case.operator)
+        has.add(_types(case))
         for output, value in zip(case.model.graph.output, outputs, strict=True):
             tensor = output.type.tensor_type
             if tensor.HasField("shape") and not BACKWARDS.match(id):
@@ -149,7 +153,13 @@ def test_onnx_runtime_takes_what_it_implements(family):
                 assert all(d in (None, got) for d, got in zip(known, value.shape(), strict=True)), id
             assert value.element_type() == tensor.elem_type
     assert {i: e for i, e in declined.items() if not any(word in e for word in UNIMPLEMENTED)} == {}
-    assert sum(parse(id).operator in has for id in declined) < ran / 5
+    assert len(declined) < ran / 3
+    assert sum(_types(parse(id)) in has for id in declined) < ran / 25
+
+
+def _types(case):
+    """What a kernel is registered for."""
+    return case.operator, case.node.version, *(e.dtype for e in case.node.inputs), *case.output_dtypes
 
 
 def _ort_value(array):

@@ -8,6 +8,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import onnx
 import pytest
@@ -49,6 +50,11 @@ def node_cases() -> dict[str, Any]:
         collected = collect_testcases(None)
     return {case.name: case for case in collected if {node.domain for node in case.model.graph.node} <= {"", "ai.onnx"}}
 
+
+NARROW = re.compile(r"test_cast(like)?_FLOAT(16)?_to_U?INT[24](_expanded)?")
+"""Casts of reals to types that hold few of them: ONNX leaves open what becomes of those out of range, and what it stores for
+them depends on the version of ml_dtypes.
+"""
 
 RANDOM = frozenset(name for name in node_cases() if re.match("test_(bernoulli|training_dropout)(?!.*zero_ratio)", name))
 """Cases whose stored output is one of many right ones: judged by property."""
@@ -103,7 +109,21 @@ def test_node_case(name: str) -> None:
         feeds = {v.name: value(x) for v, x in zip(graph.input, inputs, strict=True)}
         got = evaluate(case.model, feeds)
         for output, expected in zip(graph.output, outputs, strict=True):
-            assert_agrees(got[output.name], value(expected), output.name)
+            stored = value(expected)
+            if NARROW.fullmatch(name):
+                inside = within(value(inputs[0]), dtypes.name_of(stored.dtype))
+                assert 0 < np.count_nonzero(inside) < inside.size
+                assert got[output.name].shape == stored.shape
+                assert_agrees(got[output.name][inside], stored[inside], output.name)
+            else:
+                assert_agrees(got[output.name], stored, output.name)
+
+
+def within(x: Any, kind: str) -> Any:
+    """Where an integer type holds the whole part of a real."""
+    info = ml_dtypes.iinfo(dtypes.numpy_dtype(kind))
+    whole = np.trunc(x.astype(np.float64))
+    return (int(info.min) <= whole) & (whole <= int(info.max))
 
 
 def test_errors_are_followed_through_every_case() -> None:

@@ -228,7 +228,8 @@ def test_listing_backends_says_what_each_needs(tmp_path):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="sends SIGINT to one process")
-def test_control_c_leaves_a_valid_interrupted_journal(tmp_path):
+@pytest.mark.parametrize("processes", ["0", "2"])
+def test_control_c_leaves_a_valid_interrupted_journal(tmp_path, processes):
     process = subprocess.Popen(
         [
             sys.executable,
@@ -236,6 +237,9 @@ def test_control_c_leaves_a_valid_interrupted_journal(tmp_path):
             "pytest",
             "suites",
             "--backend=sim",
+            "--ops=Gemm,MatMul,Transpose",
+            "-n",
+            processes,
             "-q",
             "-p",
             "no:cacheprovider",

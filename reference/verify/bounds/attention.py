@@ -21,7 +21,8 @@ from reference.verify.bounds.running_error import Computed, apply, settled
 from reference.verify.setting import Setting
 
 SCALE = 4.0
-"""Roundings of 1/√d and its root, constants that are computed once, as an error of the scores."""
+"""Roundings of 1/√d and its root, constants that are computed once, as an error of the scores. ONNX's function body computes
+them in float32 whatever the type."""
 
 LOST = 4.0
 """Weights below this many u may vanish in a sum of random data."""
@@ -46,7 +47,9 @@ def scores(heads: Heads, setting: Setting) -> Computed:
     roundings = q.value.shape[3] + 2
     error = abs(heads.scale) * brought + sum_error.random_walk(roundings, setting) * size + roundings * setting.eta * (size > 0)
     error = error + (2 * setting.u_in + setting.u_in**2) * size + setting.u_storage * np.abs(value)
-    error = error + (SCALE * setting.u + 2 * setting.u_attribute) * np.abs(value)
+    rooted = np.sqrt(np.float32(abs(heads.scale))).astype(np.float64) ** 2 == abs(heads.scale)
+    single = setting.u if rooted else max(setting.u, 2.0**-24)
+    error = error + (SCALE * single + 2 * setting.u_attribute) * np.abs(value)
     if setting.eta_in:
         columns = abs(heads.scale) * setting.eta_in
         error = error + columns * (q.size.sum(-1)[..., None] + _shared(k.size.sum(-1), heads)[..., None, :])

@@ -21,6 +21,11 @@ def _root(setting: Setting) -> float:
     return ulps("Div", setting)
 
 
+def _constant(setting: Setting) -> float:
+    """Rounding of constants that ONNX's text has as reals and its function body as float32: float64 may follow either."""
+    return 2.0**-24 if setting.u < 2.0**-24 else 0.0
+
+
 def _with_conversion(node: Node, setting: Setting, error: Array) -> list[Array]:
     """An activation's error, with what underflowing steps and the conversion of its input add; exact elements stay exact."""
     error = np.where(error == 0, 0.0, error + (2 * _root(setting) + 3) * setting.eta)
@@ -116,7 +121,7 @@ def hard_sigmoid(node: Node, setting: Setting) -> list[Array]:
 def hard_swish(node: Node, setting: Setting) -> list[Array]:
     """x·max(0, min(1, x/6 + 1/2)), or x·relu6(x + 3)/6; a sixth is a quotient or a rounded factor."""
     x, y, u = node.real(0), node.results[0], setting.u
-    sixth = max(2.0, 2 * _root(setting)) * u
+    sixth = max(2.0, 2 * _root(setting)) * u + _constant(setting)
     by_sum = x * x / 6 * sixth + 2 * u * np.abs(y)
     by_product = (sixth + 2 * u) * np.abs(y)
     error = np.where(np.abs(x) > 3 * (1 + sixth + 2 * u), by_product, np.maximum(by_sum, by_product))
@@ -133,11 +138,13 @@ def gelu(node: Node, setting: Setting) -> list[Array]:
         if node.attribute("approximate", "none") == "tanh":
             cube = 0.044715 * x * x
             slope = np.where(np.abs(f) == 1, 0.0, np.abs(z) * (1 - f * f))
-            moved = np.where(slope == 0, 0.0, (6 + 2 * ulps("Pow", setting) * cube / (1 + cube)) * u * slope)  # by errors of z
+            by_pow = 2 * ulps("Pow", setting) * cube / (1 + cube)
+            moved = np.where(slope == 0, 0.0, ((6 + by_pow) * u + 2 * _constant(setting)) * slope)  # by errors of z
             by_sigmoid = 2 * _sigmoid(2 * z, 0.5 * (1 + f), setting)
             inner = moved + np.maximum(function_error("Tanh", f, setting) + u * (1 + np.abs(f)), by_sigmoid)
         else:
-            moved = (2 * _root(setting) + 1) * u * np.abs(z) * 2 / np.sqrt(np.pi) * np.exp(-np.minimum(z * z, 700.0))
+            slope = np.abs(z) * 2 / np.sqrt(np.pi) * np.exp(-np.minimum(z * z, 700.0))
+            moved = ((2 * _root(setting) + 1) * u + _constant(setting)) * slope
             by_erf = function_error("Erf", f, setting) + u * (1 + np.abs(f))
             inner = moved + np.maximum(by_erf, function_error("Erfc", 1 + f, setting))
         error = np.abs(x) / 2 * inner + 3 * u * np.abs(y)

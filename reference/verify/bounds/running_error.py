@@ -115,8 +115,13 @@ def products(setting: Setting, pairs: Sequence[tuple[Computed, Computed]], *term
     count = sum(a.value.shape[-1] for a, _ in pairs) + len(terms)
     error = error + sum_roundoff(setting, count) * size + count * setting.eta * (size > 0)
     # A partial sum may overflow in one order and not in another.
-    open_ = size > FLOATS[setting.arithmetic.compute].largest
-    return settled(setting, np.asarray(value), np.where(open_, np.inf, error))
+    largest = FLOATS[setting.arithmetic.compute].largest
+    total = settled(setting, np.asarray(value), np.where(size > largest, np.inf, error))
+    if not np.isinf(total.value).any():
+        return total
+    finite = [(np.where(np.isfinite(x.size), x.size, 0.0) for x in pair) for pair in pairs]
+    overflows = sum((_spread(a, b) for a, b in finite), np.zeros(())) > largest  # NaN beside an infinity of the other sign
+    return Computed(total.value, np.where(overflows & np.isinf(total.value), np.inf, total.error))
 
 
 def mixed(setting: Setting, weight: Computed, a: Computed, b: Computed) -> Computed:

@@ -15,7 +15,7 @@ from suites.cases.operators.shapes import (
 )
 from suites.cases.operators.spread import Spread
 from suites.cases.operators.sweep import Sweep, joined
-from suites.cases.operators.table import Row
+from suites.cases.operators.table import Entry, Row
 
 _FOUR = "Add-14 Sub-14 Mul-14 Div-14"
 _PATTERNS = two("a", "b", BROADCAST)
@@ -58,7 +58,7 @@ def _clip(tensor: str, low: str, high: str, feed: str) -> str | None:
     return joined(f"input:{tensor}", low and f"min:{low}", high and f"max:{high}", feed and f"feed:{feed}")
 
 
-CASES = (
+CASES: tuple[Entry, ...] = (
     # Add, Sub, Mul, Div: each pattern in float32; each type with each pattern and length for some of the operators.
     Row(_FOUR, "f32", "normal", _PATTERNS),
     Spread(_FOUR, "f16 bf16 f64", "normal grid", two("a", "b", CHIEF)),

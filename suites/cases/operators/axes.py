@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from suites.cases.operators.shapes import FLOATS, LENGTHS, TAILS
 from suites.cases.operators.spread import Spread
 from suites.cases.operators.sweep import joined, pairwise
-from suites.cases.operators.table import Row, names
+from suites.cases.operators.table import Entry, Row, names
 
 _SUMS = "ReduceL1-18 ReduceL2-18 ReduceMean-18 ReduceSum-13 ReduceSumSquare-18 ReduceLogSumExp-18"
 _POSITIVE = "ReduceLogSum-18"
@@ -72,7 +72,7 @@ _EMPTY = "data:3x0x5.axes:1 data:3x0x5.axes:0_2.keepdims:0 data:0.keepdims:0 dat
 _LONG = "data:3x4096.axes:1 data:4099x3.axes:0 data:2x16384.axes:-1.keepdims:0 data:16381x2.axes:0 data:2x181x179.axes:1_2"
 _LONGEST = "data:1x65536.axes:1 data:65537.keepdims:0 data:2x257x127.axes:2_1 data:65521x1.axes:0"
 
-CASES = (
+CASES: tuple[Entry, ...] = (
     Spread(f"{_SUMS} {_PRODUCT} {_EXTREMES}", "f32", "normal", _SWEPT),
     Row(_POSITIVE, "f32", "positive", _SOME),
     Spread(f"{_SUMS} {_PRODUCT} {_EXTREMES}", f"f16 bf16 f64 {_WHOLE}", "normal", _SOME),

@@ -127,7 +127,8 @@ CONVOLUTIONS: tuple[Entry, ...] = (
         "x:1x2x3x4x5.w:3x2x2x2x2.activation:Relu.const:w "
         "x:1x2x3x4x5.w:3x2x3x3x3.b:3.pads:1_1_1_1_1_1.activation:Sigmoid.const:w_b",
     ),
-    Row("ms:FusedConv-1", "f32", "special", "x:1x3x5x7.w:4x3x3x3.pads:1_1_1_1.activation:Relu.const:w"),
+    # no border, as infinite weights times its zeros are NaN, and no Relu, which leaves NaN open
+    Row("ms:FusedConv-1", "f32", "special", "x:1x3x5x7.w:4x3x3x3.const:w"),
     Row(
         "ms:FusedConv-1", "f16 f64", "normal", "x:1x3x5x7.w:4x3x3x3.b:4.pads:1_1_1_1.activation:Relu.const:w_b x:2x3x9.w:4x3x3"
     ),

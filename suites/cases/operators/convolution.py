@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from suites.cases.operators.sweep import joined
-from suites.cases.operators.table import Row
+from suites.cases.operators.table import Entry, Row
 from suites.cases.operators.windows import PAIRS, SAME, Numbers, Padding, Windows, listed, shape, staggered, swept, uneven
 
 # The image is fed, weights and bias are stored unless the line says otherwise.
@@ -316,7 +316,7 @@ _SWEEPS = (
     ),
 )
 
-CASES = (
+CASES: tuple[Entry, ...] = (
     Row("Conv-11", "f32", "normal grid lattice", f"{_MAIN} {_MORE}"),
     Row("Conv-11", "f32", "normal grid", _LARGE),
     Row("Conv-11", "f32", "index positive", "x:1x3x7x5.w:4x3x3x3.pads:1_1_1_1.const:w"),

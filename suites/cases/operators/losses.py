@@ -98,6 +98,20 @@ LOSSES = (
 
 _DATA = ("data:2x3x5x7", "data:17", "data:scalar", "data:3x5", "data:0x3", "data:257")
 
+
+def _dropout(tensor: str, ratio: str, training: str, feed: str, outputs: str) -> str | None:
+    """No element is dropped: nothing is trained, or the ratio is 0."""
+    if (training == "1" and ratio != "0") or (feed and not (ratio and training)):
+        return None
+    return joined(
+        f"data:{tensor}",
+        ratio and f"ratio:{ratio}",
+        training and f"training_mode:{training}",
+        outputs and f"outputs:{outputs}",
+        feed and f"feed:{feed}",
+    )
+
+
 DROPOUT = (
     # nothing is dropped unless it trains; the ratio is then without effect
     Row("Dropout-13 Dropout-22", "f32", "normal special", " ".join(f"{x}.outputs:2 {x}" for x in _DATA)),
@@ -127,6 +141,28 @@ DROPOUT = (
         "data:17x31.ratio:5e-1.training_mode:1.outputs:2 data:17x31.ratio:1e-1.training_mode:1.seed:7.outputs:2 "
         "data:17x31.ratio:75e-2.training_mode:1 data:17x31.training_mode:1.outputs:2",
     ),
+    # neither trains nor drops: parameters left out, stored and fed; NaN and infinities pass
+    Sweep(
+        "Dropout-22",
+        "f32 f16",
+        "special",
+        _dropout,
+        {
+            "tensor": ("17", "2x3x5x7", "scalar", "0x3", "257", "2x1x3x1x2x1x2x3"),
+            "ratio": ("", "5e-1", "0", "9e-1"),
+            "training": ("", "0", "1"),
+            "feed": ("", "ratio", "training_mode", "ratio_training_mode"),
+            "outputs": ("", "2"),
+        },
+    ),
+    Row("Dropout-22", "bf16 f8e4m3fn f8e5m2", "special", "data:33 data:2x3x5x7.outputs:2"),
+    Row(
+        "Dropout-12",
+        "f32 f16 f64",
+        "special",
+        "data:33 data:2x3x5x7.ratio:9e-1.outputs:2 data:65.ratio:0.training_mode:1.outputs:2",
+    ),
+    Row("Dropout-7 Dropout-10", "f32 f16 f64", "special", "data:33 data:2x3x5x7.ratio:9e-1"),
 )
 
 CASES = (*LOSSES, *DROPOUT)

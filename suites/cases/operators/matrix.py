@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from suites.cases.operators import products, quantized_products
-from suites.cases.operators.table import Row
+from suites.cases.operators.table import Entry, Row
 
 _MATMUL = "a:5x7.b:7x3 a:2x3x5x7.b:2x3x7x11 a:3x1x5x7.b:2x7x3 a:11x13.b:13x17.const:b a:2x5x7.b:7x3.const:b"
 _MATMUL_MORE = (
@@ -44,7 +44,7 @@ _INTEGER = (
     "a:2x5x7.b:2x7x3{w}.a_zero_point:scalar.const:a_zero_point"
 )
 
-CASES = (
+CASES: tuple[Entry, ...] = (
     Row("MatMul-13", "f32", "normal grid lattice", f"{_MATMUL} {_MATMUL_MORE}"),
     Row("MatMul-13", "f32", "normal grid", _MATMUL_LARGE),
     Row("MatMul-13", "f32", "lattice positive", "a:13x257.b:257x11"),

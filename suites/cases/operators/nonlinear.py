@@ -1,4 +1,4 @@
-"""Activation functions: each length, rank and type; attributes in pairs; older versions; Dropout, which lets all pass."""
+"""Activation functions: each length, rank and type; attributes in pairs; older versions."""
 
 from __future__ import annotations
 
@@ -33,19 +33,6 @@ def _attributes(tensor: str, **attributes: str) -> str:
 
 def _shrink(tensor: str, bias: str, lambd: str) -> str:
     return joined(f"input:{tensor}", bias and f"bias:{bias}", lambd and f"lambd:{lambd}")
-
-
-def _dropout(tensor: str, ratio: str, training: str, feed: str, outputs: str) -> str | None:
-    """No element is dropped: nothing is trained, or the ratio is 0."""
-    if (training == "1" and ratio != "0") or (feed and not (ratio and training)):
-        return None
-    return joined(
-        f"data:{tensor}",
-        ratio and f"ratio:{ratio}",
-        training and f"training_mode:{training}",
-        outputs and f"outputs:{outputs}",
-        feed and f"feed:{feed}",
-    )
 
 
 CASES = (
@@ -123,26 +110,4 @@ CASES = (
     Row("Relu-13", FLOATS, "uniform", each("x", _MORE)),
     Row("Tanh-6 Softsign-1", "f32 f16 f64", "uniform", each("input", _MORE)),
     Row("Elu-6 HardSigmoid-6 Selu-6 Softplus-1 ThresholdedRelu-10 Mish-18", "f16 f64", "uniform", each("x", _MORE)),
-    # Dropout outside training.
-    Sweep(
-        "Dropout-22",
-        "f32 f16",
-        "special",
-        _dropout,
-        {
-            "tensor": ("17", "2x3x5x7", "scalar", "0x3", "257", "2x1x3x1x2x1x2x3"),
-            "ratio": ("", "5e-1", "0", "9e-1"),
-            "training": ("", "0", "1"),
-            "feed": ("", "ratio", "training_mode", "ratio_training_mode"),
-            "outputs": ("", "2"),
-        },
-    ),
-    Row("Dropout-22", "bf16 f8e4m3fn f8e5m2", "special", "data:33 data:2x3x5x7.outputs:2"),
-    Row(
-        "Dropout-12",
-        "f32 f16 f64",
-        "special",
-        "data:33 data:2x3x5x7.ratio:9e-1.outputs:2 data:65.ratio:0.training_mode:1.outputs:2",
-    ),
-    Row("Dropout-7 Dropout-10", "f32 f16 f64", "special", "data:33 data:2x3x5x7.ratio:9e-1"),
 )

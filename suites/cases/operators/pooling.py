@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from suites.cases.operators.sweep import joined
-from suites.cases.operators.table import Row
+from suites.cases.operators.table import Entry, Row
 from suites.cases.operators.windows import SAME, Numbers, Padding, Windows, shape, staggered, swept, uneven
 
 _WINDOWS = (
@@ -183,7 +183,7 @@ _SWEEPS = (
     Row("MaxUnpool-22", "bf16", "index", _UNPOOLED),
 )
 
-CASES = (
+CASES: tuple[Entry, ...] = (
     Row(
         "AveragePool-19",
         "f32 f16",

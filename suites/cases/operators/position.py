@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from suites.cases.operators.shapes import INTEGERS, TAILS
 from suites.cases.operators.spread import Spread
 from suites.cases.operators.sweep import joined, pairwise
-from suites.cases.operators.table import Row
+from suites.cases.operators.table import Entry, Row
 
 _POSITIONS = "ArgMax-13 ArgMin-13"
 _SHAPES = "13 7x33 3x5x7 3x1x5 2x3x5x4 2x3x2x5x3 2x1x3x2x1x5 2x1x3x1x2x1x2x3"
@@ -54,7 +54,7 @@ _SUMMED = " ".join(
 _SOME_SUMMED = " ".join(_SUMMED.split()[::9])
 _STEPS = " ".join(f"x:3x{n}.axis:1 x:{n}x5.axis:0.exclusive:1 x:2x{n}x3.axis:1.reverse:1" for n in TAILS.split())
 
-CASES = (
+CASES: tuple[Entry, ...] = (
     # Ties: the recipe extreme repeats the largest and smallest elements, zero has nothing else.
     Spread(_POSITIONS, "f32", "extreme zero", _LASTS),
     Spread(_POSITIONS, f"f16 bf16 f64 {INTEGERS}", "extreme lattice zero", _SOME),

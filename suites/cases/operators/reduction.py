@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from suites.cases.operators import largest
-from suites.cases.operators.table import Row
+from suites.cases.operators.table import Entry, Row
 
 _REAL = "ReduceL1-18 ReduceL2-18 ReduceMean-18 ReduceSum-13 ReduceSumSquare-18 ReduceLogSumExp-18"
 _AXES = "data:2x3x5x7.axes:1 data:2x3x5x7.axes:-1.keepdims:0 data:2x3x5x7.axes:0_2 data:2x3x5x7.axes:3_1.keepdims:0"
@@ -18,7 +18,7 @@ _POSITION_SHAPES = (
     "data:2x3x5x7.axis:-3.keepdims:0"
 )
 
-CASES = (
+CASES: tuple[Entry, ...] = (
     Row(_REAL, "f32", "normal grid", _AXES),
     Row(_REAL, "f32", "normal", _CORNERS),
     Row(_REAL, "f32", "special extreme", "data:7x11x5.axes:1"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,18 +9,6 @@ import numpy as np
 
 from ..samples import Sample, call
 from . import Disagreement
-
-
-def _scale(sample: Sample) -> float:
-    q, heads = sample.input(0), sample.attribute("q_num_heads")
-    size = q.shape[3] if q.ndim == 4 else q.shape[2] // heads
-    return float(sample.attribute("scale", 1 / math.sqrt(max(size, 1))))
-
-
-def _inexact_scale(sample: Sample) -> bool:
-    """Whether float64 queries meet a scale whose root is no float32."""
-    root = math.sqrt(_scale(sample))
-    return sample.input(0).dtype == np.float64 and float(np.float32(root)) != root
 
 
 def _example(q: Any, k: Any, v: Any, *others: Any, version: int, outputs: int = 1, **attributes: Any) -> Sample:
@@ -63,11 +50,6 @@ def _one_row_mask(sample: Sample) -> bool:
 def _short_mask(sample: Sample) -> bool:
     mask, (_, new, past) = sample.input(3), _lengths(sample)
     return mask is not None and mask.ndim > 0 and mask.shape[-1] == 1 and past + new > 1
-
-
-def _doubles() -> Sample:
-    q, v = np.array([[[[1.0, 2, 3]]]]), np.arange(9.0).reshape(1, 1, 3, 3)
-    return call("Attention", [q, np.eye(3)[None, None], v], version=23, scale=1.7)
 
 
 KNOWN: list[Disagreement] = [
@@ -144,24 +126,6 @@ KNOWN: list[Disagreement] = [
         "A key that may not be attended has -inf added to its score.",
         lambda s: _mode(s) == 2 and _hides(s),
         lambda: _example([[1]], [[1], [1]], [[1], [2]], version=23, outputs=4, is_causal=1, qk_matmul_output_mode=2),
-    ),
-    Disagreement(
-        "ONNX Runtime",
-        "1.32.0",
-        ("Attention",),
-        "float64 scores with the root of the scale in float32, as in the function body",
-        "The scale is 1/sqrt(head_size) or the attribute's value; float32 does not hold its root.",
-        _inexact_scale,
-        _doubles,
-    ),
-    Disagreement(
-        "onnx.reference",
-        "1.23.2",
-        ("Attention",),
-        "float64 scores with the root of the attribute scale in float32",
-        "The scale is the attribute's value; float32 does not hold its root.",
-        lambda s: s.attribute("scale") is not None and _inexact_scale(s),
-        _doubles,
     ),
 ]
 
