@@ -40,6 +40,9 @@ from suites.requirement import catalogue
 DEADLINES: Mapping[Phase, float] = {"compile": 20.0, "run": 1.5}
 """Seconds for faults that may block: a simulated device without one needs a hundredth of them."""
 
+SAMPLE = 120
+"""Tests of a requirement, and of one operator, that a fault meets at first."""
+
 OPERATORS = "operators"
 """The suite of which a fault's `operators` are run, and no others."""
 
@@ -131,6 +134,15 @@ def own(fault: Fault) -> list[Check]:
     return [check for check in found if check.suite != OPERATORS or operator_of(check) in fault.operators]
 
 
+def in_turn(tests: Sequence[Check]) -> list[Check]:
+    """The tests, those of an even sample first: of each requirement and operator `SAMPLE`."""
+    groups: dict[tuple[str, str], list[int]] = {}
+    for position, check in enumerate(tests):
+        groups.setdefault((check.requirement, operator_of(check)), []).append(position)
+    first = {group[i * len(group) // SAMPLE] for group in groups.values() for i in range(SAMPLE)}
+    return [tests[i] for i in sorted(first)] + [check for i, check in enumerate(tests) if i not in first]
+
+
 def operator_of(check: Check) -> str:
     """Of its case, "" for a test without one."""
     return check.case.split(".", 1)[0].rpartition("-")[0]
@@ -144,15 +156,19 @@ def beside(fault: Fault) -> list[Check]:
 
 
 def examine(name: str, *, hurry: bool = False) -> Result:
-    """Seeds a fault and runs its tests, and one of each other requirement beside them; in a `hurry`, only its own, until it is
-    caught and named."""
+    """Seeds a fault and runs a sample of its tests, more of them until it is caught, and one of each other requirement beside
+    them; in a `hurry`, only its own, until it is caught and named."""
     fault, start = faults.catalogue()[name], time.monotonic()
     result = Result(fault, [], 0, 0.0)
     with DeviceSession("sim", fault.device, {"fault": name}, deadlines=DEADLINES if fault.isolated else None) as session:
         state = RunState(session)
         if hurry:
             state.confirmed = Everything()
-        for check in own(fault) if hurry else (*own(fault), *beside(fault)):
+        tests = in_turn(own(fault))
+        sample = sum(min(SAMPLE, count) for count in Counter((c.requirement, operator_of(c)) for c in tests).values())
+        for number, check in enumerate(tests if hurry else (*tests, *beside(fault))):
+            if not hurry and result.caught and sample <= number < len(tests):
+                continue
             failure = _perform(check, state)
             failures = result.failures if failure is None else [*result.failures, failure]
             result = Result(fault, failures, result.checks + 1, time.monotonic() - start)
