@@ -134,13 +134,13 @@ def own(fault: Fault) -> list[Check]:
     return [check for check in found if check.suite != OPERATORS or operator_of(check) in fault.operators]
 
 
-def in_turn(tests: Sequence[Check]) -> list[Check]:
-    """The tests, those of an even sample first: of each requirement and operator `SAMPLE`."""
+def sampled(tests: Sequence[Check]) -> tuple[list[Check], list[Check]]:
+    """An even sample, of each requirement and operator at most `SAMPLE`, and the other tests."""
     groups: dict[tuple[str, str], list[int]] = {}
     for position, check in enumerate(tests):
         groups.setdefault((check.requirement, operator_of(check)), []).append(position)
     first = {group[i * len(group) // SAMPLE] for group in groups.values() for i in range(SAMPLE)}
-    return [tests[i] for i in sorted(first)] + [check for i, check in enumerate(tests) if i not in first]
+    return [tests[i] for i in sorted(first)], [check for i, check in enumerate(tests) if i not in first]
 
 
 def operator_of(check: Check) -> str:
@@ -164,10 +164,10 @@ def examine(name: str, *, hurry: bool = False) -> Result:
         state = RunState(session)
         if hurry:
             state.confirmed = Everything()
-        tests = in_turn(own(fault))
-        sample = sum(min(SAMPLE, count) for count in Counter((c.requirement, operator_of(c)) for c in tests).values())
-        for number, check in enumerate(tests if hurry else (*tests, *beside(fault))):
-            if not hurry and result.caught and sample <= number < len(tests):
+        sample, rest = sampled(own(fault))
+        last = len(sample) + len(rest)
+        for number, check in enumerate((*sample, *rest) if hurry else (*sample, *rest, *beside(fault))):
+            if not hurry and result.caught and len(sample) <= number < last:
                 continue
             failure = _perform(check, state)
             failures = result.failures if failure is None else [*result.failures, failure]

@@ -61,23 +61,17 @@ KNOWN: list[Disagreement] = [
         when=lambda s: kind(s) == "float64",
         example=lambda: call("Gelu", [np.array(2.46875)], version=20),
     ),
-    Disagreement(
-        peer="onnx.reference",
-        version="1.23.2",
-        operators=("Gelu",),
-        what="loses the tail: 1 + erf(x/√2) is rounded to 0 below about −5, in the type of the input",
-        why="gelu(−7.453125) is −3.4·10^−13, a normal number of float32; it gives −0",
-        when=lambda s: kind(s) != "float64" and bool(np.any(dtypes.to_real(s.input(0)) < -4)),
-        example=lambda: call("Gelu", [np.array([-7.453125], "f4")], version=20),
-    ),
-    Disagreement(
-        peer="ONNX Runtime",
-        version="1.32.0",
-        operators=("Gelu",),
-        what="loses the tail: 1 + erf(x/√2) is rounded to 0 below about −5, in the type of the input",
-        why="gelu(−7.453125) is −3.4·10^−13, a normal number of float32; it gives −0",
-        when=lambda s: kind(s) != "float64" and bool(np.any(dtypes.to_real(s.input(0)) < -4)),
-        example=lambda: call("Gelu", [np.array([-7.453125], "f4")], version=20),
+    *(
+        Disagreement(
+            peer=peer,
+            version=version,
+            operators=("Gelu",),
+            what="loses the tail: 1 + erf(x/√2) is rounded to 0 below about −5, in the type of the input",
+            why="gelu(−7.453125) is −3.4·10^−13, a normal number of float32; it gives −0",
+            when=lambda s: kind(s) != "float64" and bool(np.any(dtypes.to_real(s.input(0)) < -4)),
+            example=lambda: call("Gelu", [np.array([-7.453125], "f4")], version=20),
+        )
+        for peer, version in (("onnx.reference", "1.23.2"), ("ONNX Runtime", "1.32.0"))
     ),
     Disagreement(
         peer="onnx.reference",
