@@ -387,6 +387,11 @@ class Backend(abc.ABC):
         """Whether a device opened with these options can do without a worker."""
         return self.in_process
 
+    def shares(self, device: str | None, options: Options) -> bool:
+        """Whether several processes may each open this device (None: the default one) and compute on it at once, none of them
+        noticing but by its times, as with the CPU of the host."""
+        return self.runs_in_process(options)
+
     @abc.abstractmethod
     def discover(self) -> list[DeviceInfo]:
         """Devices usable here, the default one first."""

@@ -99,6 +99,9 @@ class OnnxRuntimeBackend(Backend):
     def unavailable(self) -> str | None:
         return registry.missing("onnxruntime", "ONNX Runtime", self.extra)
 
+    def shares(self, device: str | None, options: Options) -> bool:
+        return options.get("ep", self.provider) == CPU and device in (None, _device_name(CPU))
+
     def discover(self) -> list[DeviceInfo]:
         """The CPU first, then every other provider of this wheel that computes here (Azure calls a remote service)."""
         import onnxruntime

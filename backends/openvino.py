@@ -83,6 +83,9 @@ class OpenVinoBackend(Backend):
     def unavailable(self) -> str | None:
         return registry.missing("openvino", "OpenVINO", self.extra)
 
+    def shares(self, device: str | None, options: Options) -> bool:
+        return device in (None, "CPU")
+
     def discover(self) -> list[DeviceInfo]:
         import openvino
 

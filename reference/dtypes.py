@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Mapping
 from typing import Any
 
 import ml_dtypes
@@ -132,6 +133,12 @@ FLOATS: dict[str, FloatFormat] = {
 }
 """Name → format, of tensor types and of what only units compute in (`INSIDE`)."""
 
+EXPONENT = np.int64(0x7FF0_0000_0000_0000)
+"""The bits of a float64 that hold its exponent."""
+
+NATIVE: Mapping[str, type[np.floating[Any]]] = {"float32": np.float32, "float16": np.float16}
+"""Formats into which NumPy converts a float64 with one rounding, to nearest even."""
+
 INSIDE = frozenset(["bf16x3", "tf32"])
 """Formats of a unit's inputs. bf16x3: a float32 as a sum of bfloat16 parts, whose smallest products are left out."""
 
@@ -168,11 +175,15 @@ def to_real(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def quantum(x: NDArray[np.float64], name: str) -> NDArray[np.float64]:
-    """Spacing of the format's numbers around the real x, same shape: one ulp in the sense of Goldberg and of OpenCL C 7.4."""
-    form = FLOATS[name]
-    _, exponent = np.frexp(np.where(np.isfinite(x), x, form.largest))
-    exponent = np.where(x == 0, form.emin, exponent)  # which is 0 for 0
-    return np.asarray(np.ldexp(1.0, np.maximum(exponent - form.precision, form.emin - form.precision + 1)), np.float64)
+    """Spacing of the format's numbers around the real x, same shape: one ulp in the sense of Goldberg and of OpenCL C 7.4.
+
+    For what is not finite: around the format's largest number.
+    """
+    form, x = FLOATS[name], np.asarray(x, np.float64)
+    power = (x.view(np.int64) & EXPONENT).view(np.float64)  # 2^floor(log2 |x|), 0 for subnormal float64, ∞ for ∞ and NaN
+    with np.errstate(under="ignore"):
+        step = np.maximum(power * 2.0 ** (1 - form.precision), form.smallest_subnormal)
+    return np.asarray(np.where(np.isinf(step), quantum(np.asarray(form.largest), name), step) if np.isinf(step).any() else step)
 
 
 def round_to(x: NDArray[np.float64], name: str, *, saturate: bool = False) -> NDArray[np.float64]:
@@ -188,6 +199,8 @@ def round_to(x: NDArray[np.float64], name: str, *, saturate: bool = False) -> ND
     if name == SCALE:
         return round_to_scale(x, "nearest", saturate=saturate)
     with np.errstate(all="ignore"):
+        if name in NATIVE and not saturate:
+            return x.astype(NATIVE[name]).astype(np.float64)
         step = quantum(x, name)
         y = np.where(np.isfinite(x), np.rint(x / step) * step, x)
         beyond = np.abs(y) > form.largest
@@ -220,4 +233,4 @@ def round_to_scale(x: NDArray[np.float64], mode: str, *, saturate: bool) -> NDAr
 def cast(x: NDArray[np.float64], name: str) -> NDArray[Any]:
     """The real x rounded as in `round_to` and stored as an array of that type."""
     with np.errstate(all="ignore"):
-        return round_to(x, name).astype(numpy_dtype(name))
+        return (np.asarray(x, np.float64) if name in NATIVE else round_to(x, name)).astype(numpy_dtype(name))

@@ -7,12 +7,14 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, get_args
 
 from results.strict_json import decode, encode, plain, revive
-from results.verdict import Verdict, outcome
+from results.verdict import Expectation, Verdict, outcome
 
 Phase = Literal["discover", "allocate", "compile", "load", "run", "read", "verify"]
 PHASES: tuple[Phase, ...] = get_args(Phase)
 MANDATORY = "mandatory"  # the note of a case that the profile makes mandatory
 OF_PROFILE = "profile "  # begins the note that names the profile
+EXPECTED = "expected: "  # begins the note of a case that failed as expected: the finding or the reason, then an address
+STALE = "expected to fail: "  # begins the note, of the same form, of a case that passed though it was expected to fail
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,9 +65,19 @@ class Record:
     diagnosis: list[str] = dataclasses.field(default_factory=list)
 
     @property
-    def outcome(self) -> Literal["passed", "failed", "skipped"]:
-        """What the verdict is to pytest; the note "mandatory" says that the case is in the profile's mandatory set."""
-        return outcome(self.verdict, mandatory=MANDATORY in self.notes).pytest
+    def outcome(self) -> Literal["passed", "failed", "skipped", "xfailed"]:
+        """What the verdict is to pytest. Notes say whether the case is in the profile's mandatory set, and what became of an
+        expectation.
+        """
+        if not self.notes:
+            return outcome(self.verdict).pytest
+        return outcome(self.verdict, mandatory=MANDATORY in self.notes, expectation=self._expectation).pytest
+
+    @property
+    def _expectation(self) -> Expectation:
+        if any(note.startswith(EXPECTED) for note in self.notes):
+            return "met"
+        return "stale" if any(note.startswith(STALE) for note in self.notes) else ""
 
     def to_json(self) -> dict[str, Any]:
         """A "completed" line as strict JSON types.

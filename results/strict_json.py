@@ -31,6 +31,10 @@ def plain(value: object, notes: list[str], where: str = "value") -> Any:
 def _plain(value: object, notes: list[str], where: str) -> Any:
     if value is None or value is True or value is False:
         return value
+    if type(value) is str and len(value) <= TEXT_LIMIT and value.isascii():  # as nearly all are: the tests below cost more
+        return value
+    if type(value) is float or type(value) is int:
+        return _number(value, notes, where)
     if isinstance(value, enum.Enum):
         value = value.value
     if isinstance(value, str):
@@ -39,10 +43,10 @@ def _plain(value: object, notes: list[str], where: str) -> Any:
         return _number(value, notes, where)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         value = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    if isinstance(value, Mapping):
+    if type(value) is dict or isinstance(value, Mapping):
         members = {_text(str(key), notes, where): _plain(item, notes, f"{where}.{key}") for key, item in value.items()}
         return {key: item for key, item in members.items() if item is not _LEFT_OUT}
-    if isinstance(value, Set):
+    if type(value) is not list and isinstance(value, Set):
         value = sorted(value, key=str)
     if isinstance(value, (list, tuple)):
         items = [_plain(item, notes, f"{where}[{index}]") for index, item in enumerate(value)]

@@ -17,7 +17,7 @@ from typing import Any, Literal
 from tabulate import tabulate
 
 from results.journal import Journal
-from results.record import OF_PROFILE, Record
+from results.record import EXPECTED, OF_PROFILE, Record
 from results.verdict import OUTCOME, Verdict
 
 Colour = Literal["red", "green", "yellow", "bold", "dim"]
@@ -31,6 +31,7 @@ VENDOR_LIMIT = 200  # characters of vendor text shown; the journal has all of it
 REASON_LIMIT = 400  # characters of a reason shown
 SKIP_GROUPS = 8  # kinds of skipped cases named
 IN_FLIGHT_LIMIT = 5
+SAID = {"passed": "passed", "xfailed": "failed as expected"}  # outcome → how a profile's line speaks of it
 NOT_PASSED = (Verdict.UNSUPPORTED, Verdict.INCONCLUSIVE, Verdict.NOT_RUN)  # named apart from failures
 
 OPERATOR_TESTS = "suites/test_operators.py::"  # whose cases `--case` runs, also those of no table
@@ -38,7 +39,7 @@ OPERATOR_TESTS = "suites/test_operators.py::"  # whose cases `--case` runs, also
 # Options that a failing case needs again to fail in the same way.
 RERUN_OPTIONS = (
     *("--backend", "--device", "--ep", "--ep-option", "--backend-option", "--partner", "--device-host"),
-    *("--profile", "--capabilities", "--fault", "--timeout-scale"),
+    *("--profile", "--capabilities", "--fault", "--timeout-scale", "--expectations"),
 )
 
 ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b.")
@@ -129,6 +130,7 @@ def summarise(
         _verdicts(header, records, layout),
         _profiles(header, records, layout),
         _skipped(records, layout),
+        _expected(header, records, layout),
         _failures(header, records, layout),
         _ending(in_flight, stopped, layout),
         f"Journal: {os.fspath(path)}" if path else "",
@@ -172,7 +174,8 @@ def _cell(outcomes: Counter[str], layout: Layout) -> str:
     text = f"{outcomes['passed']}/{total}"
     failed = layout.paint(f" !{outcomes['failed']}", "red", "bold") if outcomes["failed"] else ""
     skipped = layout.paint(f" ~{outcomes['skipped']}", "yellow") if outcomes["skipped"] else ""
-    return (layout.paint(text, "green") if outcomes["passed"] == total else text) + failed + skipped
+    expected = layout.paint(f" ={outcomes['xfailed']}", "yellow") if outcomes["xfailed"] else ""
+    return (layout.paint(text, "green") if outcomes["passed"] == total else text) + failed + skipped + expected
 
 
 def _families(records: Sequence[Record], layout: Layout) -> str:
@@ -196,7 +199,8 @@ def _families(records: Sequence[Record], layout: Layout) -> str:
         ]
         head = ["family", *map(short_dtype, block)]
         tables.append(tabulate(rows, head, tablefmt="simple", disable_numparse=True))
-    return "\n\n".join(tables) + "\n" + layout.paint("passed/total, !failed, ~skipped", "dim")
+    expected = ", =failed as expected" if counts["all", "all"]["xfailed"] else ""
+    return "\n\n".join(tables) + "\n" + layout.paint(f"passed/total, !failed, ~skipped{expected}", "dim")
 
 
 def _blocks(columns: Mapping[str, list[str]], first: int, width: int) -> Iterable[list[str]]:
@@ -231,12 +235,12 @@ def _profiles(header: Mapping[str, Any], records: Sequence[Record], layout: Layo
     profiles = options.get("profile")
     if not isinstance(profiles, Mapping):
         return ""
-    narrowed = sorted(set(options) - {"profile", "budget"})
+    narrowed = sorted(set(options) - {"profile", "budget", "expectations"})
     lines = []
     for title, must in profiles.items():
         note = OF_PROFILE + title.partition(" ")[0]
         counts = Counter(
-            "passed" if r.outcome == "passed" else r.verdict.value if r.verdict in NOT_PASSED else "failed"
+            SAID.get(r.outcome) or (r.verdict.value if r.verdict in NOT_PASSED else "failed")
             for r in records
             if note in r.notes
         )
@@ -260,6 +264,25 @@ def _skipped(records: Sequence[Record], layout: Layout) -> str:
     return layout.flow([*items, *([f"{_count(rest, 'more kind')}, all in the journal"] if rest > 0 else [])], "Skipped: ")
 
 
+def _expected(header: Mapping[str, Any], records: Sequence[Record], layout: Layout) -> str:
+    """How many failed as expected, by finding, and which entries of the expectations are past their date."""
+    notes = (
+        note.removeprefix(EXPECTED) for r in records if r.outcome == "xfailed" for note in r.notes if note.startswith(EXPECTED)
+    )
+    counts = Counter(_cut(note.rpartition(" ")[0]) for note in notes)
+    lines = []
+    if counts:
+        title = f"Expected failures: {counts.total()} in {_count(len(counts), 'finding')}"
+        items = ", ".join(f"{finding} {count}" for finding, count in counts.most_common())
+        lines.append(layout.wrap(f"{title}: {items}", indent="    ", first=""))
+    for file in header["selection"].get("options", {}).get("expectations", ()):
+        if file["expired"]:
+            expired = ", ".join(file["expired"])
+            text = f"Expectations: {file['name']}: expired: {expired}; look whether each still holds, then renew or remove it"
+            lines.append(layout.paint(layout.wrap(visible(text), indent="    ", first=""), "yellow"))
+    return "\n".join(lines)
+
+
 @functools.lru_cache(maxsize=4096)
 def normalised(reason: str) -> str:
     """A reason without its numbers, so that the same fault at other sizes reads the same."""
@@ -269,7 +292,8 @@ def normalised(reason: str) -> str:
 def group_failures(records: Iterable[Record]) -> list[list[Record]]:
     """Failures by (verdict, operator, normalised reason), the vendor's first line where there is no reason.
 
-    The worst verdicts come first, then the largest groups; within a group the smallest id.
+    The worst verdicts come first, passes that were expected to fail last; then the largest groups; within a group the
+    smallest id.
     """
     groups: dict[tuple[Verdict, str, str], list[Record]] = defaultdict(list)
     for record in records:
@@ -278,7 +302,7 @@ def group_failures(records: Iterable[Record]) -> list[list[Record]]:
             groups[record.verdict, record.operator, normalised(reason)].append(record)
     for members in groups.values():
         members.sort(key=lambda record: (len(record.id), record.id))
-    severity = {verdict: rank for rank, verdict in enumerate(OUTCOME)}
+    severity = {verdict: (row.pytest == "passed", rank) for rank, (verdict, row) in enumerate(OUTCOME.items())}
     return sorted(groups.values(), key=lambda g: (severity[g[0].verdict], -len(g), len(g[0].id), g[0].id))
 
 

@@ -302,7 +302,7 @@ def decide(facts: Facts) -> Decision:
 class Outcome:
     """What a verdict is to pytest, to JUnit XML ("": a testcase without a child) and to the exit code."""
 
-    pytest: Literal["passed", "failed", "skipped"]
+    pytest: Literal["passed", "failed", "skipped", "xfailed"]
     junit: Literal["", "failure", "error", "skipped"]
     exit_code: Literal[0, 1]
     meaning: str
@@ -340,10 +340,26 @@ OUTCOME: dict[Verdict, Outcome] = {
 }
 
 
-def outcome(verdict: Verdict, *, mandatory: bool = False) -> Outcome:
-    """`OUTCOME`, except that an unsupported case of the profile's mandatory set fails."""
+EXPECTABLE: frozenset[Verdict] = frozenset(verdict for verdict, row in OUTCOME.items() if row.pytest == "failed")
+"""The verdicts that an expectation may name."""
+
+Expectation = Literal["", "met", "stale"]
+"""What became of an expectation: nothing, or none was given; the case failed as expected; it passed though it must fail."""
+
+MET = Outcome("xfailed", "skipped", 0, "It fails as expected. The verdict stays what it is and is counted apart.")
+STALE = Outcome(*FAILED, "It passes, though the entry says that it always fails: remove the entry or narrow it.")
+
+
+def outcome(verdict: Verdict, *, mandatory: bool = False, expectation: Expectation = "") -> Outcome:
+    """`OUTCOME`, except that an unsupported case of the profile's mandatory set fails, and that expectations turn failures into
+    expected ones and passes into failures.
+    """
     if mandatory and verdict is Verdict.UNSUPPORTED:
         return Outcome(*FAILED, "Declined, though the profile makes it mandatory.")
+    if expectation == "met" and verdict in EXPECTABLE:
+        return MET
+    if expectation == "stale" and OUTCOME[verdict].pytest == "passed":
+        return STALE
     return OUTCOME[verdict]
 
 
@@ -376,6 +392,16 @@ def markdown() -> str:
         (
             (f"`{verdict}`", row.meaning, row.pytest, f"`<{row.junit}>`" if row.junit else "none", str(row.exit_code))
             for verdict, row in OUTCOME.items()
+        ),
+    )
+    expectations = _markdown_table(
+        ("the case ends with", "outcome", "pytest", "JUnit element", "exit code"),
+        (
+            (ends, row.meaning, row.pytest, f"`<{row.junit}>`", str(row.exit_code))
+            for ends, row in (
+                ("a verdict that the entry names", MET),
+                ("`pass`, `pass_reduced`, `compiled` or `implementation_defined`, unless the entry says `sometimes`", STALE),
+            )
         ),
     )
     decisions = _markdown_table(
@@ -420,6 +446,15 @@ Every case ends with one verdict. This page is the whole of how it comes about a
 
 The exit code of a run is the largest of its cases' exit codes, unless pytest itself has another to give
 (2 interrupted, 3 internal error, 4 usage error, 5 nothing collected).
+
+## What an expectation does
+
+A run with `--expectations` knows failures beforehand ([expectations](expectations.md)). Every case runs all the same and its
+record has its true verdict. For cases that an entry claims, these rows go first:
+
+{expectations}
+
+Any other verdict has the outcome of the first table, and the reason of a failure says what was expected instead.
 
 ## How it is decided
 

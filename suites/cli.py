@@ -64,7 +64,7 @@ def run(arguments: list[str]) -> int:
     """The installed suites under pytest, from any folder; the journal goes to results/runs below that folder."""
     here = Path(__file__).resolve().parent
     # Node ids read suites/test_x.py::test_y wherever the suites are installed.
-    words = [str(here.parent / word) if word.startswith("suites/") else word for word in arguments]
+    words = [str(here.parent / word) if word.startswith("suites/test_") else word for word in arguments]
     default = [] if words != arguments else [str(here)]
     fixed = ["-p", "suites.plugin", "-p", "no:cacheprovider", "--import-mode=importlib", f"--rootdir={Path.cwd()}"]
     return int(pytest.main([*fixed, *default, *words]))

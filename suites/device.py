@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 import functools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from backends.interface import Capabilities, DeviceInfo
+from backends.interface import Capabilities, DeviceInfo, Phase
 from backends.worker import DeviceGone, DeviceSession, Observation
 from results.record import Record
 from results.verdict import Verdict
@@ -20,6 +20,9 @@ from suites.precision import Precision, settle
 
 LOST = "device lost"
 """Begins the reason of cases that were not run because the device did not come back."""
+
+SHORT: Mapping[Phase, float] = {"compile": 10.0, "load": 10.0, "run": 10.0, "read": 10.0}
+"""Deadlines of a case that is expected to miss them, in seconds."""
 
 
 @dataclasses.dataclass
@@ -34,6 +37,7 @@ class RunState:
     previous: tuple[Any, ...] = ()  # outputs of the case before, which a stale buffer would still hold
     before: tuple[Any, Any] | None = None  # model and feeds of that case, whose result may come one run late
     confirmed: set[tuple[str, str, Verdict]] = dataclasses.field(default_factory=set)  # (operator, type, verdict) seen twice
+    expected: Sequence[Verdict] = ()  # of the test that is running, by the expectations
 
     def __post_init__(self) -> None:
         undeclared = "float32" not in (self.session.capabilities.precision or {})
@@ -109,12 +113,14 @@ class DeviceUnderTest:
 
     def run(self, case: Case) -> Run:
         """Compile and run a case with its own inputs."""
-        return self._run(case, lambda: self.state.session.observe(case.model_bytes, case.feeds))
+        return self._run(case, lambda: self.state.session.observe(case.model_bytes, case.feeds, deadlines=self._deadlines))
 
     def compile(self, case: Case) -> Run:
         """Compile a case without running it."""
         return self._run(
-            case, lambda: self.state.session.observe(case.model_bytes, case.feeds, compile_only=True), compile_only=True
+            case,
+            lambda: self.state.session.observe(case.model_bytes, case.feeds, compile_only=True, deadlines=self._deadlines),
+            compile_only=True,
         )
 
     def exercise(self, function: Callable[..., Any], case: Case, *arguments: int | float | str | bytes | np.ndarray) -> Run:
@@ -123,8 +129,14 @@ class DeviceUnderTest:
         It returns what an `exercises.evidence.Evidence` holds.
         """
         return self._run(
-            case, lambda: self.state.session.exercise(function, case.model_bytes, case.feeds, *arguments), exercise=True
+            case,
+            lambda: self.state.session.exercise(function, case.model_bytes, case.feeds, *arguments, deadlines=self._deadlines),
+            exercise=True,
         )
+
+    @property
+    def _deadlines(self) -> Mapping[Phase, float] | None:
+        return SHORT if Verdict.TIMEOUT in self.state.expected else None
 
     def _run(
         self, case: Case, perform: Callable[[], Observation], *, compile_only: bool = False, exercise: bool = False

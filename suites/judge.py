@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -165,13 +166,17 @@ def _fused(found: list[TensorVerdict]) -> list[TensorVerdict]:
     return judged
 
 
-def verify(case: Case, run: Run) -> None:
+def verify(case: Case, run: Run, closer: Callable[[], Run] | None = None) -> None:
     """Judges a run, records the result, and passes, fails or skips the test.
+
+    closer: runs the same once more so that more of it is seen; a mismatch is judged by that, if it is one there too.
 
     Crashes, timeouts, mismatches and adapter errors run again in a fresh process, since what ran before may be to blame; the
     latter two only until one of the same operator and type was confirmed there.
     """
     judgement = judge(run, run.observation)
+    if judgement.verdict is Verdict.MISMATCH and closer is not None:
+        run, judgement = _nearer(run, judgement, closer)
     rerun: Judgement | None = None
     if _suspicious(run, judgement):
         try:
@@ -190,10 +195,22 @@ def verify(case: Case, run: Run) -> None:
     outcome(run.state.record)
 
 
+def _nearer(run: Run, judgement: Judgement, closer: Callable[[], Run]) -> tuple[Run, Judgement]:
+    """The closer look with its judgement, where it finds a mismatch too; else what there was."""
+    try:
+        near = closer()
+    except DeviceGone as error:  # what was seen first stays on record
+        run.state.lost = str(error)
+        return run, judgement
+    seen = judge(near, near.observation)
+    return (near, seen) if seen.verdict is Verdict.MISMATCH else (run, judgement)
+
+
 def _suspicious(run: Run, judgement: Judgement) -> bool:
-    """What ran before may be to blame for crashes, timeouts, and mismatches and adapter errors not confirmed yet."""
+    """What ran before may be to blame for crashes and timeouts that are not expected, and for mismatches and adapter errors not
+    confirmed yet."""
     if judgement.verdict in (Verdict.CRASH, Verdict.TIMEOUT):
-        return True
+        return judgement.verdict not in run.state.expected
     doubtful = judgement.verdict is Verdict.MISMATCH or run.observation.ended == "adapter_error"
     return doubtful and (run.case.operator, run.case.dtype, judgement.verdict) not in run.state.confirmed
 
@@ -238,10 +255,14 @@ def _record(case: Case, run: Run, judgement: Judgement, rerun: Judgement | None)
 
 
 def outcome(record: Record) -> None:
-    """Returns for a passing verdict; fails or skips the running test otherwise, without a traceback."""
+    """Returns for a passing verdict; fails or skips the running test otherwise, without a traceback. Records of expected
+    failures are those of a resumed run: otherwise expectations come in after this.
+    """
     text = f"{record.verdict.value}: {record.reason}" if record.reason else record.verdict.value
     text = "\n".join([text, *(f"diagnosis: {line}" for line in record.diagnosis)])
     if record.outcome == "failed":
         pytest.fail(text, pytrace=False)
     if record.outcome == "skipped":
         pytest.skip(text)
+    if record.outcome == "xfailed":
+        pytest.xfail(text)

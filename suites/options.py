@@ -78,6 +78,12 @@ def add(parser: pytest.Parser) -> None:
     add_option("--family", default=None, metavar="A,B", help="only these operator families")
     add_option("--profile", default=None, metavar="A,B", help="only what these profiles make a must (npu-cts profiles)")
     add_option("--quick", action="store_true", help="a small part of every suite that has something of everything")
+    add_option(
+        "--expectations",
+        default=None,
+        metavar="NAME|FILE",
+        help="known failures, which do not fail the run, comma-separated; with --strict none may be past its date",
+    )
     add_option("--results", default=None, metavar="DIR", help="where the journal goes (default: results/runs)")
     add_option("--resume", default=None, metavar="JOURNAL", help="go on with an interrupted run, in the same journal")
     add_option(
@@ -97,7 +103,18 @@ def usage_error(text: object) -> pytest.UsageError:
     return pytest.UsageError(line if len(line) <= 600 else f"{line[:299]} … {line[-299:]}")
 
 
-NEVER_EMPTY = ("backend", "device", "ep", "fault", "partner", "device_host", "results", "resume", "reset_command")
+NEVER_EMPTY = (
+    "backend",
+    "device",
+    "ep",
+    "fault",
+    "partner",
+    "device_host",
+    "results",
+    "resume",
+    "reset_command",
+    "expectations",
+)
 
 
 def check_given(config: pytest.Config) -> None:

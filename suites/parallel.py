@@ -12,12 +12,18 @@ from suites import options, selection
 MOST = 8
 """Processes: each collects every test for itself."""
 
+SUITES = Path(__file__).parent.name
+OPERATORS = "test_operators.py"
+UNTIMED = {OPERATORS, "test_graphs.py"}
+"""Tests that look at results alone."""
+
 
 def choose(config: pytest.Config) -> None:
-    """Asks pytest-xdist for a process per core where all operators run on a device that lives in pytest's own process.
+    """Asks pytest-xdist for a process per core where all operators run on a device that lives in pytest's own process, or where
+    nothing but operators and graphs does on one that processes may share.
 
-    A real device is one, and stays with one process unless the user says -n; a few tests are done before a second process has
-    started.
+    A real device is one, and stays with one process unless the user says -n; so does the host's CPU where tests take times. A
+    few tests are done before a second process has started.
     """
     option = config.option
     if hasattr(config, "workerinput"):  # one of the processes that were asked for
@@ -25,20 +31,17 @@ def choose(config: pytest.Config) -> None:
     given = option.resume or option.device_host or option.partner
     if getattr(option, "numprocesses", 0) is not None or option.collectonly or given:
         return
-    if selection.is_narrowed(config) or option.profile is not None or not _has_all_operators(config):
+    named = {Path(argument).name for argument in config.args}
+    if selection.is_narrowed(config) or option.profile is not None or named.isdisjoint({SUITES, OPERATORS}):
         return
-    if _runs_in_process(config):
+    if _is_shared(config, untimed=named <= UNTIMED):
         option.numprocesses = "logical"
         option.maxprocesses = option.maxprocesses or MOST
 
 
-def _has_all_operators(config: pytest.Config) -> bool:
-    named = {Path(argument).name for argument in config.args}
-    return not named.isdisjoint({Path(__file__).parent.name, "test_operators.py"})
-
-
-def _runs_in_process(config: pytest.Config) -> bool:
+def _is_shared(config: pytest.Config, *, untimed: bool) -> bool:
     try:
-        return bool(registry.load(config.option.backend or "sim").runs_in_process(options.backend_options(config)))
+        backend, given = registry.load(config.option.backend or "sim"), options.backend_options(config)
+        return bool(backend.runs_in_process(given) or (untimed and backend.shares(config.option.device, given)))
     except (registry.BackendNotFound, pytest.UsageError):
         return False  # whoever opens the backend says why

@@ -21,7 +21,7 @@ from backends.worker import DeviceGone, DeviceSession
 from results import summary
 from results.record import Record
 from results.verdict import Verdict
-from suites import options, parallel, profile_selection, recording, selection
+from suites import expectation_use, options, parallel, profile_selection, recording, selection
 from suites.cases import operators
 from suites.cases.case import Case
 from suites.cases.identifier import parse
@@ -50,6 +50,7 @@ def pytest_configure(config: pytest.Config) -> None:
     recording.take_over_selection(config)
     if not hasattr(config, "workerinput"):
         selection.check_profiles(config)
+    expectation_use.configure(config)
     if config.option.backend is not None:
         _backend(config)
     if selection.is_narrowed(config):
@@ -102,6 +103,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     ours = [item for item in items if item.get_closest_marker("requirement")]
     if not ours:
         return
+    expectation_use.check_collected(config, [item.nodeid for item in ours])
     left_out = {item for item in ours if not selection.id_of(item) and not _is_kept_without_case(config, item)}
     if left_out:
         config.hook.pytest_deselected(items=[item for item in ours if item in left_out])
@@ -140,6 +142,7 @@ def pytest_xdist_node_collection_finished(node: Any, ids: Sequence[str]) -> None
     if ours and RECORDER not in config.stash:
         _end_politely()
         _compact(config)
+        expectation_use.check_collected(config, ours)
         state = _open(config)
         state.session.close()
         _record(config, state, len(ours))
@@ -209,9 +212,11 @@ def _record(config: pytest.Config, state: RunState, collected: int) -> None:
         "precision": state.precision.rungs,
         "inferred": sorted(state.precision.inferred),
         "collected": collected,
-        "selection": recording.selection_of(config),
+        "selection": {**recording.selection_of(config), **expectation_use.described(config)},
     }
     try:
+        if expectation_use.EXPECTATIONS in config.stash:
+            config.stash[expectation_use.EXPECTATIONS].check_device(state.session.info)
         recorder = recording.Recorder.open(config, facts, sync=state.session.info.kind != "simulated")
     except BaseException:
         state.session.close()
@@ -289,6 +294,8 @@ def _plain(item: pytest.Item) -> pytest.Function | None:
 
 def _called(item: pytest.Function, nextitem: pytest.Item | None) -> pytest.TestReport:
     """The report of a plain test's call."""
+    file, line = _place(item)
+    vars(item)["location"] = file, line, item.name  # which pytest would look up in the source again for each case
 
     def function() -> None:
         if pytest_pyfunc_call(item) is None:
@@ -302,6 +309,16 @@ def _called(item: pytest.Function, nextitem: pytest.Item | None) -> pytest.TestR
     return report
 
 
+PLACES: dict[object, tuple[str, int | None]] = {}
+"""Test function → file and line, as pytest reports them."""
+
+
+def _place(item: pytest.Function) -> tuple[str, int | None]:
+    if item.function not in PLACES:
+        PLACES[item.function] = item.location[:2]
+    return PLACES[item.function]
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     """Takes verdicts from a resumed journal, and says not_run where nothing can run any more."""
@@ -313,6 +330,8 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     if state is None or not pyfuncitem.get_closest_marker("requirement"):
         return None
     state.record = None
+    expected = expectation_use.of(pyfuncitem)
+    state.expected = () if expected is None else expected.verdicts
     if state.blocked:
         state.record = _bare(pyfuncitem, Verdict.NOT_RUN, state.blocked)
         outcome(state.record)
@@ -335,9 +354,11 @@ def pytest_runtest_makereport(
         report.longrepr = (str(item.path), item.location[1] or 0, record.reason)
     record = dataclasses.replace(record, test=recording.canonical(item.nodeid), requirement=marker.args[0])
     record = profile_selection.as_must(item.config.option.profile, record, selection.id_of(item))
-    if record.outcome == "failed" and report.outcome == "skipped":  # what a profile makes a must is not skipped
-        report.outcome = "failed"
-        report.longrepr = f"{record.verdict.value}: {record.reason}"
+    expected = expectation_use.of(item)
+    if expected is not None:
+        record = expected.applied(record)
+    if expected is not None or record.outcome != report.outcome:
+        expectation_use.report_as(report, record)
     report.npu_cts = record.to_line()  # type: ignore[attr-defined]
     if not getattr(item.config.option, "xmlpath", None):
         return report

@@ -7,6 +7,8 @@ from collections import Counter
 
 import pytest
 
+SAID = ("passed", "failed", "skipped", "xfailed")
+
 EVERY = 0.2
 """Seconds between two looks of a terminal; elsewhere, as in a log of CI, a line is written each tenth of the run."""
 
@@ -26,13 +28,13 @@ class Progress:
         """No letter and no word, so that pytest itself writes nothing."""
         if getattr(report, "npu_cts", None) is None:
             return None
-        return report.outcome, "", ""
+        return _outcome(report), "", ""
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if getattr(report, "npu_cts", None) is None or report.nodeid in self._seen:
             return
         self._seen.add(report.nodeid)
-        self._counts[report.outcome] += 1
+        self._counts[_outcome(report)] += 1
         done, now = len(self._seen), time.monotonic()
         if self._terminal.isatty:
             if now - self._shown[1] >= EVERY or done == self._total:
@@ -43,5 +45,10 @@ class Progress:
             self._shown = done, now
 
     def _line(self, done: int) -> str:
-        counts = ", ".join(f"{self._counts[name]:,} {name}" for name in ("passed", "failed", "skipped") if self._counts[name])
+        counts = ", ".join(f"{self._counts[name]:,} {name}" for name in SAID if self._counts[name])
         return f"{100 * done // self._total:3d} %  {done:,} of {self._total:,}: {counts}"
+
+
+def _outcome(report: pytest.TestReport) -> str:
+    """As pytest's last line counts it."""
+    return "xfailed" if hasattr(report, "wasxfail") else report.outcome

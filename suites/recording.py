@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import functools
+import gc
 from collections.abc import Callable, Mapping
 from pathlib import Path, PurePath
 from typing import Any, Literal
@@ -22,6 +23,9 @@ from suites.device import LOST
 from suites.options import usage_error
 
 SUITES = Path(__file__).resolve().parent
+
+SETTLED = 1000
+"""Tests after which their records and reports, which stay, are no more gone through by the garbage collector."""
 
 
 def belongs(config: pytest.Config, nodeid: str) -> bool:
@@ -78,7 +82,12 @@ def settled(records: Mapping[str, Record]) -> dict[str, Record]:
 def canonical(nodeid: str) -> str:
     """A node id that does not depend on the folder pytest was started in, nor on where the suites are installed."""
     path, separator, rest = nodeid.partition("::")
-    return f"suites/{PurePath(path).name}{separator}{rest}"
+    return f"suites/{_name(path)}{separator}{rest}"
+
+
+@functools.cache
+def _name(path: str) -> str:
+    return PurePath(path).name
 
 
 SELECTING = ("case", "ops", "dtype", "family", "profile", "quick", "keyword", "markexpr", "deselect", "budget")
@@ -93,6 +102,16 @@ def selection_of(config: pytest.Config) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value}
 
 
+NARROWING = ({*SELECTING} - {"budget"}) | {"ignore", "ignore_glob", "lf", "stepwise"}
+"""Options, by their names in pytest's configuration, with which less than every test is collected."""
+
+
+def has_everything(config: pytest.Config) -> bool:
+    """Whether every test of the suites is collected: the whole folder was named, and no option narrows that."""
+    named = [(config.invocation_params.dir / argument).resolve() for argument in config.args if "::" not in argument]
+    return any(SUITES.is_relative_to(path) for path in named) and not any(getattr(config.option, n, None) for n in NARROWING)
+
+
 def take_over_selection(config: pytest.Config) -> None:
     """A resumed run selects what its first part selected. Raises UsageError where the user asks for something else."""
     if not config.option.resume:
@@ -105,7 +124,9 @@ def take_over_selection(config: pytest.Config) -> None:
         raise usage_error(f"--resume: {config.option.resume} holds a selection that no run writes; start a new run")
     now = selection_of(config)
     now.pop("budget", None)  # how long to go on is the new run's own matter
-    then = {name: value for name, value in then.items() if name != "budget"}
+    if "expectations" in then and config.option.expectations is None:
+        config.option.expectations = ",".join(file["name"] for file in then["expectations"])
+    then = {name: value for name, value in then.items() if name not in ("budget", "expectations")}
     if (now or "tests" in then) and now != then:
         first = ", ".join(f"{name}={value}" for name, value in then.items()) or "everything"
         advice = "name the same tests" if "tests" in then else "leave selecting options out to go on with the same"
@@ -118,6 +139,11 @@ def take_over_selection(config: pytest.Config) -> None:
 
 def _is_choice(name: str, value: object) -> bool:
     """Whether a value is what a selecting option holds; profiles are a mapping to their numbers of cases."""
+    if name == "expectations":
+        keys = ("name", "sha256")
+        return isinstance(value, list) and all(
+            isinstance(file, dict) and all(isinstance(file.get(key), str) for key in keys) for file in value
+        )
     kinds = dict if name == "profile" else list
     texts = isinstance(value, kinds) and all(isinstance(word, str) for word in value)
     return name in (*SELECTING, "tests") and (texts or isinstance(value, str | float | int))
@@ -183,6 +209,9 @@ class Recorder:
         self._running.discard(record.test)
         self._done.add(record.test)
         self.records[record.test] = record
+        if len(self._done) % SETTLED == 0:
+            gc.collect()
+            gc.freeze()
 
     def _write(self, action: Callable[[], None]) -> None:
         """Ends the run in one line where the journal cannot be written, as on a full disk."""
@@ -199,7 +228,9 @@ class Recorder:
         """Writes the footer, unless the disk is full, and closes the file."""
         self.stopped = self._reason(exitstatus)
         with contextlib.suppress(OSError, journal.JournalError):
-            written = journal.read(self.writer.path).by_test  # an interrupt may have come between writing and counting
+            written = self.records
+            if self.stopped == "interrupted":  # maybe between writing and counting
+                written = journal.read(self.writer.path).by_test
             self.writer.finish(self.stopped, journal.counts(written))
         self.writer.close()
 
@@ -245,11 +276,20 @@ def _reopened(path: Path, head: Mapping[str, Any], sync: bool) -> journal.Journa
             raise usage_error(f"--resume: {path} is a run of {then} tests, this one has {now}; name the same tests")
         if head["options"] != old["options"]:
             raise usage_error(f"--resume: {path} is a run with backend options {old['options']}; give the same ones")
+        if _expectations(head).keys() != _expectations(old).keys():
+            now, then = (", ".join(_expectations(h).values()) or "none" for h in (head, old))
+            raise usage_error(f"--resume: {path} is a run with expectations {then}, this one has {now}; give the same content")
         writer = journal.JournalWriter.resume(path, sync)
     except journal.JournalError as error:
         raise usage_error(f"--resume: {error}") from None
     writer.resumed(head)
     return writer
+
+
+def _expectations(head: Mapping[str, Any]) -> dict[str, str]:
+    """The files of known failures that a run was held to: SHA-256 → name with a part of it."""
+    files = head["selection"].get("options", {}).get("expectations", [])
+    return {file["sha256"]: f"{file['name']} (SHA-256 {file['sha256'][:12]})" for file in files}
 
 
 def _create(folder: Path, name: str, head: Mapping[str, Any], sync: bool) -> journal.JournalWriter:

@@ -16,6 +16,7 @@ from reference.verify.arithmetic import DEFAULT, LADDER, RUNGS, Arithmetic, exac
 from reference.verify.compare import Expected, fits
 from reference.verify.diagnosis import Diagnosis, Question, diagnose, extent
 from reference.verify.diagnosis.hypothesis import REFUSALS
+from reference.verify.diagnosis.precision import FEWEST_BITS
 from reference.verify.expectation import expectations
 from reference.verify.profile import Profile
 from reference.verify.requantise import Requantise
@@ -90,7 +91,7 @@ def verify(
                 about = (verdict.tier, verdict.numbers, outputs, tuple(previous), late)
                 question = Question(node, index, outputs[name], expected[name], setting, *about)
                 verdict = dataclasses.replace(verdict, diagnosis=tuple(diagnose(question)))
-            verdict = _with_fitting_rung(verdict, node, outputs[name], setting)
+            verdict = _with_fitting_rung(verdict, node, outputs[name], setting, diagnosed=diagnosed)
             if node is not asked:
                 verdict = dataclasses.replace(verdict, message=f"{verdict.message}; counted in the order of the sorted result")
         verdicts.append(verdict)
@@ -201,9 +202,9 @@ def _compared(name: str, node: Node, got: Array, setting: Setting) -> TensorVerd
     return judge(next(e for e in expectations(node, setting) if e.name == name), got)
 
 
-def _with_fitting_rung(verdict: TensorVerdict, node: Node, got: Array, setting: Setting) -> TensorVerdict:
+def _with_fitting_rung(verdict: TensorVerdict, node: Node, got: Array, setting: Setting, *, diagnosed: bool) -> TensorVerdict:
     """Names the most exact lower rung at which the output would be right, if there is one, and unless something that is no
-    matter of precision explains it wholly."""
+    matter of precision explains it wholly. Where nothing explains it, that rung does, if no element is far from right."""
     far = verdict.numbers.get("worst_ratio", 0.0) >= extent.WILD_RATIO
     explained = any(
         (d.complete and d.cause not in PRECISION) or (far and d.cause == "wild-element") for d in verdict.diagnosis[:1]
@@ -218,8 +219,23 @@ def _with_fitting_rung(verdict: TensorVerdict, node: Node, got: Array, setting: 
             continue
         lower = dataclasses.replace(setting, arithmetic=RUNGS[name])
         if _compared(verdict.name, node, got, lower).status == "pass":
-            return dataclasses.replace(verdict, message=f"{verdict.message}; right for the arithmetic '{name}'")
+            found = verdict.diagnosis or (_imprecise(verdict, node, got, name) if diagnosed else ())
+            message = f"{verdict.message}; right for the arithmetic '{name}'"
+            return dataclasses.replace(verdict, message=message, diagnosis=found)
     return verdict
+
+
+def _imprecise(verdict: TensorVerdict, node: Node, got: Array, rung: str) -> tuple[Diagnosis, ...]:
+    """What the rung that fits says by itself: too few bits; nothing of an output with an element that is far from right."""
+    reference = node.results[node.output_names.index(verdict.name)]
+    value = dtypes.to_real(got)
+    if reference.shape != value.shape or reference.dtype.kind != "f" or value.dtype.kind != "f":
+        return ()
+    with np.errstate(all="ignore"):
+        same = (value == reference) | (np.isnan(value) & np.isnan(reference))
+        error = np.where(same, 0.0, np.abs(value - reference))
+        near = error <= 2.0**-FEWEST_BITS * np.abs(reference)
+    return (Diagnosis("precision-low", f"no error is larger than the arithmetic '{rung}' makes them"),) if near.all() else ()
 
 
 def _with_another_rounding(verdict: TensorVerdict, expected: Expected, node: Node, got: Array) -> TensorVerdict:

@@ -13,7 +13,7 @@ from onnx import helper, numpy_helper
 
 from reference import dtypes
 from reference.node import Array
-from reference.verify import chains, verify
+from reference.verify import chains, rewrites, verify
 from reference.verify.diagnosis import Diagnosis
 from reference.verify.profile import Profile
 from reference.verify.verdict import TensorVerdict, judge
@@ -28,17 +28,29 @@ class GraphJudge:
 
     def verify(self, outputs: Mapping[str, Array]) -> list[TensorVerdict]:
         """One verdict for each graph output. Of the wrong outputs, the one whose node had only right operands, as far as they
-        are outputs too, is diagnosed as that node."""
+        are outputs too, is diagnosed as that node; where there is none, the message of the first says which part of the graph
+        it lacks, if that is all that is wrong."""
         verdicts = [self._judged(output.name, outputs) for output in self.model.graph.output]
         wrong = {v.name for v in verdicts if v.status == "mismatch"}
         if not wrong:
             return verdicts
         right = {**self.feeds, **{t.name: numpy_helper.to_array(t) for t in self.model.graph.initializer}}
         right |= {name: expected.value for name, (expected, _) in self.expected.items()}
-        return [
+        verdicts = [
             dataclasses.replace(v, diagnosis=_diagnosed(self.model, right, outputs, v.name, wrong, self.profile))
             for v in verdicts
         ]
+        if not any(v.diagnosis for v in verdicts):
+            i = next(i for i, v in enumerate(verdicts) if v.status == "mismatch")
+            verdicts[i] = self._rewritten(verdicts[i], outputs)
+        return verdicts
+
+    def _rewritten(self, verdict: TensorVerdict, outputs: Mapping[str, Array]) -> TensorVerdict:
+        """The verdict with what the output is equal to."""
+        if verdict.tier == "shape":
+            return verdict
+        lost = rewrites.fitting(self.model, self.feeds, self.profile, verdict.name, np.asarray(outputs[verdict.name]))
+        return dataclasses.replace(verdict, message=f"{verdict.message}; equal to the graph {lost}") if lost else verdict
 
     def _judged(self, name: str, outputs: Mapping[str, Array]) -> TensorVerdict:
         if name not in outputs:

@@ -95,8 +95,10 @@ def _numbers(expected: Expected, judged: Elements, found: statistics.Statistics 
     if real and np.any(expected.bound):
         numbers["worst_ratio"] = float(judged.ratio.flat[worst])
     if real or dtypes.is_integer(expected.dtype):
-        with np.errstate(all="ignore"):
-            error = judged.error / dtypes.quantum(expected.value, expected.dtype) if real else judged.error
+        error = judged.error
+        if real and error.any():
+            with np.errstate(all="ignore"):
+                error = error / dtypes.quantum(expected.value, expected.dtype)
         numbers["worst_ulp" if real else "worst_error"] = float(np.max(np.where(np.isnan(error), np.inf, error)))
     return numbers | (found.numbers() if found else {})
 

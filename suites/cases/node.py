@@ -5,6 +5,7 @@ from it.
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import Any
 
 from suites.cases.schema import Formal, Schema, schema
@@ -86,7 +87,7 @@ class Node:
             return len(formals) - 1 + int(self.attribute("num_outputs", len(given) or 1))
         return max(1, sum(formal.option == "single" for formal in formals))
 
-    @property
+    @functools.cached_property
     def output_names(self) -> tuple[str, ...]:
         """The outputs' names: the schema's in lower case, numbered if variadic, with "_out" where an input has that
         name.

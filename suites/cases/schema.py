@@ -110,7 +110,7 @@ class Formal:
     types: tuple[str, ...]
     option: Literal["single", "optional", "variadic"] = "single"
 
-    @property
+    @functools.cached_property
     def stem(self) -> str:
         """What the numbers of a variadic tensor are appended to: "data_" for ONNX's "data_0"."""
         return self.name.rstrip("0123456789")
@@ -132,7 +132,7 @@ class Schema:
     attributes: Mapping[str, str]
     required: frozenset[str]
 
-    @property
+    @functools.cached_property
     def main(self) -> Formal:
         """Whose type is the id's dtype: the first input, or else output, that can have several; else the first
         input.
@@ -145,11 +145,15 @@ class Schema:
         """Inputs that an id spells by value → rank."""
         return PARAMETERS.get(self.operator, {})
 
+    @functools.cached_property
+    def _named(self) -> Mapping[str, Formal]:
+        return {formal.name: formal for formal in self.inputs if formal.option != "variadic"}
+
     def formal(self, name: str) -> Formal | None:
         """The formal input that a tensor's name in an id belongs to."""
+        if name in self._named:
+            return self._named[name]
         for formal in self.inputs:
-            if formal.option != "variadic" and name == formal.name:
-                return formal
             number = name.removeprefix(formal.stem)
             if formal.option == "variadic" and number != name and number.isdecimal():
                 return formal

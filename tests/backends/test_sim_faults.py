@@ -170,6 +170,46 @@ def test_padding_of_a_maximum_with_zero():
     assert found[0, 0].tolist() == [[0, 0, 0, 0], [0, -1, -1, 0], [0, -1, -1, 0], [0, 0, 0, 0]]
 
 
+@pytest.mark.parametrize("opset", [2, 8, 10, 11, 22])
+def test_padding_with_zero_at_every_opset(opset):
+    """The widths of Pad are attributes before opset 11."""
+    image = np.full((1, 1, 2, 2), -1.0)
+    found = compute("maxpool-pads-with-zero", "MaxPool", [image], [FLOAT], FLOAT, opset, kernel_shape=[2, 2], pads=[1, 0, 0, 0])
+    assert found[0, 0].tolist() == [[0], [-1]]
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {"kernel_shape": [1, 3], "pads": [0, 1, 0, 1]},
+        {"kernel_shape": [1, 5]},
+        {"kernel_shape": [1, 3], "strides": [1, 2], "auto_pad": "SAME_UPPER"},
+    ],
+)
+def test_windows_that_cannot_be_turned_are_left_alone(attributes):
+    image = np.arange(20.0).reshape(1, 1, 4, 5)
+    turned, right = (
+        compute(fault, "MaxPool", [image], [FLOAT], FLOAT, 22, **attributes)
+        for fault in ("pool-kernel-swapped", "sinh-sign-flipped")
+    )
+    assert np.array_equal(turned, right)
+
+
+def test_a_window_that_can_be_turned_is():
+    image = np.arange(20.0).reshape(1, 1, 4, 5)
+    assert compute("pool-kernel-swapped", "MaxPool", [image], [FLOAT], FLOAT, 22, kernel_shape=[1, 3]).shape == (1, 1, 2, 5)
+
+
+@pytest.mark.parametrize(("opset", "axes"), [(11, (1, 2)), (13, (2,))])
+def test_softmax_of_small_numbers_needs_no_maximum(opset, axes):
+    """Right in both meanings of the axis, and in double precision, as long as no exponential overflows."""
+    x = np.random.default_rng(1).standard_normal((2, 3, 4))
+    e = np.exp(x)
+    found = compute("softmax-unshifted", "Softmax", [x], [DOUBLE], DOUBLE, opset)
+    assert np.allclose(found, e / e.sum(axes, keepdims=True), rtol=1e-14, atol=0)
+    assert np.isnan(compute("softmax-unshifted", "Softmax", [x + 800], [DOUBLE], DOUBLE, opset)).all()
+
+
 def test_row_of_a_broadcast_sum_repeated_in_order():
     a, b = np.zeros((2, 3, 4)), np.arange(2).reshape(2, 1, 1)
     found = compute("binary-broadcast-cyclic", "Add", [a, b], [FLOAT] * 2, FLOAT, 14)

@@ -23,7 +23,7 @@ def test_every_id_is_canonical():
 
 
 def test_breadth():
-    assert 25_000 <= len(operators.ALL) <= 45_000
+    assert 26_000 <= len(operators.ALL) <= 27_000  # what two cores run in little more than a minute
     assert sum(map(len, operators.families().values())) == len(operators.ALL)
     cases = {family: [parse(id) for id in ids] for family, ids in operators.families().items()}
     assert len({case.operator for family in cases.values() for case in family}) >= 190

@@ -365,7 +365,7 @@ def test_parallel_processes_share_one_journal(tmp_path):
     alone = run(*FEW, results=tmp_path / "one")
     assert alone.returncode == 0
     two, one = only_journal(tmp_path / "two"), only_journal(tmp_path / "one")
-    assert {r.id: r.verdict for r in two.records} == {r.id: r.verdict for r in one.records}
+    assert {r.test: r.verdict for r in two.records} == {r.test: r.verdict for r in one.records}
     assert two.complete
 
 

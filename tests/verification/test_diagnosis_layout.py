@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from reference.verify.diagnosis import layout
 from tests.verification.broken import Fault, assert_named, assert_noise_is_unexplained, assert_right_passes, normal
 
 CAUSES = frozenset(
@@ -180,6 +181,23 @@ def test_a_right_output_passes(fault):
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda f: f"{f.word}-{f.operator}")
 def test_noise_has_no_layout(fault):
     assert_noise_is_unexplained(fault, CAUSES)
+
+
+SINGLE = normal(2, 1, 5, 7)
+"""An image of one channel, which lies alike in NCHW and NHWC."""
+
+
+@pytest.mark.parametrize("operator", ["Tanh", "Relu"])
+def test_of_a_single_channel_height_and_width_are_swapped(operator):
+    assert_named(Fault("spatial-swapped", operator, (SINGLE,), lambda run, x: run(x).swapaxes(2, 3).reshape(x.shape)))
+    assert_named(Fault("spatial-swapped", operator, (SINGLE,), lambda run, x: run(x.reshape(2, 1, 7, 5).swapaxes(2, 3))))
+
+
+def test_orders_of_a_buffer_differ_in_what_they_do():
+    assert layout.orders((2, 1, 5, 7)).count((0, 1, 3, 2)) == 1
+    assert not {(0, 2, 3, 1), (0, 3, 1, 2)} & set(layout.orders((2, 1, 5, 7)))
+    assert layout.orders((2, 3, 5, 7)) == layout.permutations(4)
+    assert layout.orders((1, 3)) == [(1, 0)]
 
 
 def test_every_cause_has_a_fault():

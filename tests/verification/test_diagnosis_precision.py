@@ -210,5 +210,22 @@ def test_noise_is_no_arithmetic(fault):
     assert_noise_is_unexplained(fault, CAUSES)
 
 
+def test_few_elements_of_few_bits_are_named_by_the_arithmetic_that_would_fit():
+    """Too few for a distribution."""
+    coarse = Fault("precision-low", "Tanh", (normal(7),), lambda run, x: run(x) * (1 + 2.0**-14 * np.resize([1, -1, 0.7], 7)))
+    verdict = coarse.verdict(coarse.faulty())
+    assert [d.cause for d in verdict.diagnosis] == ["precision-low"]
+    assert "'tf32'" in verdict.diagnosis[0].text
+    assert verdict.message.endswith("right for the arithmetic 'tf32'")
+
+
+def test_an_arithmetic_that_would_fit_is_no_cause_of_an_element_without_right_bits():
+    tiny = np.array([2.0**-126, 0.3, 1.5], np.float32)
+    lost = Fault("", "Tanh", (tiny,), lambda run, x: run(x) * np.array([0, 1 + 2.0**-14, 1 - 2.0**-14]))
+    verdict = lost.verdict(lost.faulty())
+    assert "right for the arithmetic" in verdict.message
+    assert "precision-low" not in [d.cause for d in verdict.diagnosis]
+
+
 def test_every_cause_has_a_fault():
     assert {fault.word for fault in FAULTS} == CAUSES | NAMED_ELSEWHERE

@@ -6,10 +6,11 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
+from onnx import numpy_helper
 
 from reference import dtypes
 from reference.evaluator import EvaluationError, evaluate
-from reference.verify import chains
+from reference.verify import chains, rewrites
 from reference.verify.graphs import GraphJudge, verify_graph
 from reference.verify.profile import Profile
 from suites.cases import graphs
@@ -147,3 +148,63 @@ def test_errors_are_not_followed_into_bodies():
     model = parsed(f"(float[2] x, bool k) => (float[2] y) {{ a = Exp(x) y = If<{body}>(k) }}")
     feeds = {"x": np.array([0.5, 1.5], np.float32), "k": np.array(False)}
     assert verify_graph(model, feeds, stored(model, evaluate(model, feeds)), SINGLE)[0].status == "inconclusive"
+
+
+LOST = {
+    "without the bias of Conv_0": ("Graph-21.f16.convbias-bn-relu-eps.in:normal", "Conv_0", 2, None),
+    "with mean 0 in BatchNormalization_1": ("Graph-21.f32.conv-bn.in:lattice", "BatchNormalization_1", 3, np.zeros_like),
+    "with scale 1 in BatchNormalization_1": ("Graph-21.f32.conv-bn-add-eps.in:normal", "BatchNormalization_1", 1, np.ones_like),
+    "without Mul_1": ("Graph-21.f16.conv-scale.in:lattice", "Mul_1", 1, np.ones_like),
+}
+"""What is said → (case, node, its input that is lost, what takes its place)."""
+
+
+@pytest.mark.parametrize("words", LOST)
+def test_the_part_of_a_graph_that_is_lost_is_named(words):
+    case_id, node, k, value = LOST[words]
+    case, broken = parse(case_id), onnx.ModelProto()
+    broken.CopyFrom(case.model)
+    found = next(n for n in broken.graph.node if n.name == node)
+    if value is None:
+        found.input[k] = ""
+    else:
+        tensor = next(t for t in broken.graph.initializer if t.name == found.input[k])
+        tensor.CopyFrom(numpy_helper.from_array(value(numpy_helper.to_array(tensor)), tensor.name))
+    got = stored(case.model, evaluate(broken, case.feeds))
+    (verdict,) = GraphJudge(case.model, case.feeds, SINGLE).verify(got)
+    assert verdict.status == "mismatch"
+    assert verdict.message.endswith(f"; equal to the graph {words}"), verdict.message
+
+
+ACTIVE = "(float[2,3] x, float[3,4] w, float[4] b) => (float[2,4] y) { a = MatMul(x, w) s = Add(a, b) y = Relu(s) }"
+
+
+def test_an_activation_that_is_lost_or_comes_too_early_is_named():
+    model, draw = parsed(ACTIVE), np.random.default_rng(3)
+    for i, node in enumerate(model.graph.node):
+        node.name = f"{node.op_type}_{i}"
+    feeds = {n: draw.integers(-4, 5, s).astype(np.float32) for n, s in (("x", (2, 3)), ("w", (3, 4)), ("b", (4,)))}
+    product = feeds["x"] @ feeds["w"]
+    for got, words in (
+        (product + feeds["b"], "without Relu_2"),
+        (np.maximum(product, 0) + feeds["b"], "with Relu_2 on input 0 of Add_1"),
+        (np.maximum(product, 0), "without Add_1"),
+    ):
+        (verdict,) = verify_graph(model, feeds, {"y": got}, SINGLE)
+        assert verdict.message.endswith(f"; equal to the graph {words}"), verdict.message
+
+
+def test_of_noise_and_of_a_right_graph_no_part_is_lost():
+    case = parse("Graph-21.f32.conv-bn-add-eps.in:normal")
+    judge, right = GraphJudge(case.model, case.feeds, SINGLE), stored(case.model, evaluate(case.model, case.feeds))
+    noise = np.random.default_rng(5).standard_normal(right["y"].shape).astype(np.float32)
+    assert "equal to" not in judge.verify({"y": noise})[0].message
+    assert "equal to" not in judge.verify({"y": right["y"] * np.float32(1.001)})[0].message
+    assert not judge.verify(right)[0].message
+
+
+def test_graphs_with_bodies_are_not_rewritten():
+    case = parse(next(i for table in graphs.TABLES for i in table.ids() if i.split(".")[2] in ENDLESS))
+    right = stored(case.model, evaluate(case.model, case.feeds))
+    name, value = next(iter(right.items()))
+    assert rewrites.fitting(case.model, case.feeds, SINGLE, name, value + 1) == ""

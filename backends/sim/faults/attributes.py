@@ -27,6 +27,10 @@ REDUCTIONS = (
 )
 
 
+PADS_GIVEN = 11
+"""Opset from which on the widths of Pad are an input."""
+
+
 def _instead(name: str, given: Any, other: Any) -> Any:
     """`other` where an attribute has the value `given`."""
     return lambda node, graph: {name: other} if attribute(node, name) == given else {}
@@ -40,6 +44,22 @@ def _reversed(name: str, size: int = 2) -> Any:
         return {name: list(value)[::-1]} if len(value) == size and list(value) != list(value)[::-1] else {}
 
     return changes
+
+
+def _kernel(node: onnx.NodeProto, graph: Graph) -> Mapping[str, Any]:
+    """Height and width of a pool's window exchanged, where such windows lie in the padded image and leave no element between
+    them out."""
+    kernel, shape = list(attribute(node, "kernel_shape", [])), graph.shapes.get(node.input[0])
+    if len(kernel) != 2 or kernel == kernel[::-1] or shape is None:
+        return {}
+    pads, same = attribute(node, "pads", [0] * 4), attribute(node, "auto_pad", "NOTSET").startswith("SAME")
+    strides, dilations = (attribute(node, name, [1, 1]) for name in ("strides", "dilations"))
+    for i, k in enumerate(kernel[::-1]):
+        span, before, after = (k - 1) * dilations[i] + 1, pads[i], pads[i + 2]
+        fits = span >= strides[i] if same else max(before, after) < k and span <= shape[i + 2] + before + after
+        if not fits:
+            return {}
+    return {"kernel_shape": kernel[::-1]}
 
 
 def _pads(node: onnx.NodeProto, graph: Graph) -> Mapping[str, Any]:
@@ -93,7 +113,7 @@ ATTRIBUTES: Mapping[str, Seed] = {
     "conv-dilations-ignored": attributes("Conv", {"dilations": None}),
     "conv-strides-swapped": attributes("Conv", _reversed("strides")),
     "pool-ceil-mode-ignored": attributes("AveragePool MaxPool", {"ceil_mode": None}),
-    "pool-kernel-swapped": attributes("AveragePool MaxPool", _reversed("kernel_shape")),
+    "pool-kernel-swapped": attributes("AveragePool MaxPool", _kernel),
     "averagepool-padding-counts": attributes("AveragePool", lambda node, graph: {"count_include_pad": 1}),
     "averagepool-padding-never-counts": attributes("AveragePool", {"count_include_pad": None}),
     "maxpool-storage-order-ignored": attributes("MaxPool", {"storage_order": None}),
@@ -126,11 +146,16 @@ ATTRIBUTES: Mapping[str, Seed] = {
 def _zero_padding(node: onnx.NodeProto, graph: Graph) -> Nodes:
     """MaxPool over an image that was padded with zeros."""
     pads = list(attribute(node, "pads", []))
-    if not any(pads) or attribute(node, "ceil_mode", 0) or len([name for name in node.output if name]) > 1:
+    several = len([name for name in node.output if name]) > 1
+    if not any(pads) or attribute(node, "ceil_mode", 0) or several or graph.opset < 2:  # the device has no Pad of version 1
         return [node]
     half, padded = len(pads) // 2, graph.name(node.input[0])
-    widths = np.array([0, 0, *pads[:half], 0, 0, *pads[half:]], np.int64)
-    pad = helper.make_node("Pad", [node.input[0], graph.store(widths)], [padded])
+    widths = [0, 0, *pads[:half], 0, 0, *pads[half:]]
+    pad = helper.make_node("Pad", [node.input[0]], [padded])
+    if graph.opset < PADS_GIVEN:
+        pad.attribute.append(helper.make_attribute("pads", widths))
+    else:
+        pad.input.append(graph.store(np.array(widths, np.int64)))
     return [pad, with_inputs(with_attributes(node, {"pads": None}), {0: padded})]
 
 

@@ -58,12 +58,16 @@ def _unordered(y: Array, call: Call) -> Array:
 
 
 def _unshifted(y: Array, call: Call) -> Array:
-    """Softmax in single precision whose maximum is not subtracted."""
+    """Softmax whose maximum is not subtracted, in single precision or, of float64, in double; before opset 13 over the axis and
+    all behind it."""
     x = call.inputs[0]
     if x is None or not is_real(x):
         return y
-    e = np.exp(x.astype(np.float32))
-    return np.asarray(e / e.sum(attribute(call.node, "axis", -1), keepdims=True))
+    e = np.exp(x.astype(np.float64 if x.dtype == np.float64 else np.float32))
+    old = call.opset < 13
+    axis = attribute(call.node, "axis", 1 if old else -1) % max(x.ndim, 1)
+    axes = tuple(range(axis, x.ndim)) if old else axis
+    return np.asarray(e / e.sum(axes, keepdims=True))
 
 
 def _row_lost(y: Array, call: Call) -> Array:

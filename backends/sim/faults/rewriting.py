@@ -34,6 +34,7 @@ class Graph:
 
     def __init__(self, model: onnx.ModelProto) -> None:
         self.proto = model.graph
+        self.opset = opset_of(model)
         inferred = onnx.shape_inference.infer_shapes(model, data_prop=True).graph
         self.shapes = shapes_of(inferred)
         self.types = types_of(inferred)
@@ -59,6 +60,11 @@ class Graph:
     def code(self, name: str) -> int:
         """The type of a tensor as TensorProto.DataType."""
         return int(TO_ONNX[self.types[name]])
+
+
+def opset_of(model: onnx.ModelProto) -> int:
+    """The version of ONNX's own operators that a model uses, 0 where it uses none."""
+    return next((opset.version for opset in model.opset_import if opset.domain in ("", "ai.onnx")), 0)
 
 
 def rewrite(device: SimDevice, edit: Edit) -> None:

@@ -60,6 +60,21 @@ def to_first(rank: int) -> Permutation:
     return (0, rank - 1, *range(1, rank - 1))
 
 
+def settled(order: Permutation, shape: Sequence[int]) -> Permutation:
+    """The order of the axes that lays the elements out in the same places and leaves a single channel where it is: an image of
+    one channel is the same in NCHW and in NHWC, so that what is seen of it is height and width."""
+    if len(order) < 4 or shape[1] != 1:
+        return order
+    others = [axis for axis in order if axis != 1]
+    return (others[0], 1, *others[1:])
+
+
+def orders(shape: Sequence[int]) -> list[Permutation]:
+    """Orders of the axes of a buffer that lay its elements out in other places."""
+    found = dict.fromkeys(settled(order, shape) for order in permutations(len(shape)))
+    return [order for order in found if order != tuple(range(len(shape)))]
+
+
 def word(order: Permutation) -> str:
     """What a permutation is called."""
     rank = len(order)
@@ -135,12 +150,12 @@ def _transpositions(question: Question) -> Iterator[Hypothesis]:
 
 
 def _outputs(question: Question) -> Iterator[Hypothesis]:
-    rank = question.reference.ndim
-    for order in permutations(rank):
+    kept = orders(question.reference.shape)
+    for order in permutations(question.reference.ndim):
         text = f"the reference with its axes in the order {shown(order)}"
         permutes = question.node.operator == "Transpose"
         yield from moved(question, "axes-permuted" if permutes else word(order), text, _transposed(order))
-        if question.same_shape:
+        if question.same_shape and order in kept:
             for cause, how, move in buffers(order, "the output"):
                 yield from moved(question, "axes-permuted" if permutes else cause, f"the reference {how}", move)
     if not question.same_shape and question.got.size == question.reference.size:
@@ -159,9 +174,9 @@ def _inputs(question: Question) -> Iterator[Hypothesis]:
     for i, x in enumerate(node.inputs):
         if not isinstance(x, np.ndarray) or not 2 <= x.ndim <= FEW or i in PARAMETERS.get(node.operator, ()):
             continue
-        name = label(node, i)
+        name, distinct = label(node, i), orders(x.shape)
         for order in permutations(x.ndim):
-            kept = buffers(order, name) if question.same_shape else ()
+            kept = buffers(order, name) if question.same_shape and order in distinct else ()
             for cause, how, move in (*kept, _axes(order, name)):
                 try:
                     other = move(x)

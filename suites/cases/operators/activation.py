@@ -40,7 +40,12 @@ CASES = (
     Row("PRelu-16", "f32", "normal", "x:2x3x5x7.slope:1.const:slope x:3x5.slope:scalar x:11.slope:11.const:slope"),
     Row("PRelu-16", "f16", "normal", "x:2x3x5x7.slope:3x1x1.const:slope"),
     Row("PRelu-16", "i32 i64", "normal", "x:2x3x5x7.slope:3x1x1.const:slope"),
-    Row(_ALONG, "f32", "normal grid uniform", "input:3x5x7 input:3x5x7.axis:1 input:3x5x7.axis:0 input:2x3x5x7.axis:-2"),
+    Row(
+        _ALONG,
+        "f32",
+        "normal grid uniform",
+        "input:3x5x7 input:3x5x7.axis:1 input:3x5x7.axis:2 input:3x5x7.axis:0 input:2x3x5x7.axis:-2",
+    ),
     Row(
         _ALONG,
         "f32",

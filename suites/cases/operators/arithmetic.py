@@ -5,6 +5,8 @@ from __future__ import annotations
 from suites.cases.operators.shapes import (
     BROADCAST,
     CHIEF,
+    EMPTY,
+    EQUAL,
     FLOATS,
     INTEGERS,
     LONG,
@@ -59,8 +61,9 @@ def _clip(tensor: str, low: str, high: str, feed: str) -> str | None:
 
 
 CASES: tuple[Entry, ...] = (
-    # Add, Sub, Mul, Div: each pattern in float32; each type with each pattern and length for some of the operators.
-    Row(_FOUR, "f32", "normal", _PATTERNS),
+    # Add, Sub, Mul, Div: each rank and no elements; each type with each pattern and length for some of the operators.
+    Row(_FOUR, "f32", "normal", two("a", "b", (*EQUAL, *EMPTY))),
+    Spread(_FOUR, "f32", "normal", _PATTERNS, times=2),
     Spread(_FOUR, "f16 bf16 f64", "normal grid", two("a", "b", CHIEF)),
     Spread(_FOUR, INTEGERS, "uniform extreme normal", two("a", "b", CHIEF)),
     Spread(_FOUR, FLOATS, "normal extreme", lengths("a", "b")),
@@ -68,7 +71,7 @@ CASES: tuple[Entry, ...] = (
     Spread(_FOUR, FLOATS, "special", lengths("a", "b", TAILS)),
     Spread(_FOUR, "f32 f16 i8 i32", "normal", lengths("a", "b", LONG)),
     Spread(_FOUR, "f32 f16 i8 i32", "normal", constants("a", "b")),
-    Spread("Add-14 Sub-14 Mul-14", INTEGERS, "wrap", "a:257.b:257 a:33x1.b:1x17 a:3x65.b:scalar", times=2),
+    Spread("Add-14 Sub-14 Mul-14", INTEGERS, "wrap", "a:257.b:257 a:33x1.b:1x17 a:3x65.b:scalar"),
     Spread("Add-7 Sub-7 Mul-7", "i32 i64 u32 u64", "normal", _SHORT, times=2),
     Spread("Add-7 Sub-7 Mul-7 Div-7", "f32 f16 f64", "normal", _SHORT, times=2),
     Spread("Add-13 Sub-13 Mul-13 Div-13", f"{FLOATS} i32 i64 u32 u64", "normal", _SHORT, times=2),
@@ -91,7 +94,8 @@ CASES: tuple[Entry, ...] = (
     Row("Mod-10", "f32 f16 f64", "normal", "a:2x3x5x7.b:5x1.fmod:1"),
     Row("Mod-13", "i8 i64", "extreme", constants("a", "b")),
     # Max, Min, Mean, Sum: one to nine operands, alike and stretched.
-    Spread(_VARIADIC, "f32", "normal", two("data_0", "data_1", BROADCAST), times=2),
+    Row(_VARIADIC, "f32", "normal", two("data_0", "data_1", EQUAL)),
+    Spread(_VARIADIC, "f32", "normal", two("data_0", "data_1", BROADCAST)),
     Spread(_VARIADIC, "f16 bf16 f64", "normal", two("data_0", "data_1", CHIEF)),
     Spread("Max-13 Min-13", "i8 i64 u8 u32", "extreme uniform", two("data_0", "data_1", CHIEF)),
     Row(_VARIADIC, "f32", "normal", f"{_ALIKE} {_UNLIKE} {_STORED}"),

@@ -78,11 +78,11 @@ CASES: tuple[Entry, ...] = (
     Spread(f"{_SUMS} {_PRODUCT} {_EXTREMES}", f"f16 bf16 f64 {_WHOLE}", "normal", _SOME),
     Spread(_EXTREMES, "i8 u8 bool", "uniform", _SOME),
     # Versions 1 to 13, with the axes as an attribute; version 18 of extremes, which has no bool.
-    Spread(_version(13), "f32 f16 bf16 f64 i64", "positive", _ATTRIBUTES),
-    Spread(_version(11), "f32 f16 f64 i32", "positive", _ATTRIBUTES),
+    Spread(_version(13), "f32 f16 bf16 f64 i64", "positive", _ATTRIBUTES, one_in=2),
+    Spread(_version(11), "f32 f16 f64 i32", "positive", _ATTRIBUTES, one_in=2),
     Spread(_version(1), "f32 f16 f64", "positive", _POSITIVES),
-    Spread("ReduceProd-13 ReduceProd-11", "f32 f16 f64", "normal", _ATTRIBUTES),
-    Spread("ReduceProd-1", "f32 f16 f64", "normal", _POSITIVES),
+    Spread("ReduceProd-13 ReduceProd-11", "f32 f16 f64", "normal", _ATTRIBUTES, one_in=3),
+    Spread("ReduceProd-1", "f32 f16 f64", "normal", _POSITIVES, one_in=3),
     Row("ReduceMax-12 ReduceMin-12 ReduceMax-13 ReduceMin-13", "i8 u8", "extreme", "data:2x3x5x7.axes:1_-1 data:65"),
     Row("ReduceMax-18 ReduceMin-18", "f32 f16 i8 u8 i64 u64", "extreme", "data:2x3x5x7.axes:1_-1 data:65"),
     # Lengths of sums: tails of vectors, where the reduced dimension is and where it is not the inner one.
@@ -96,6 +96,7 @@ CASES: tuple[Entry, ...] = (
     Row(_EMPTIED, "f32", "positive", _EMPTY),
     Spread(_EMPTIED, f"f16 {_WHOLE}", "positive", f"{_RANKLESS} {_EMPTY}"),
     Row(_EXTREMES, "bool i8", "uniform", f"{_RANKLESS} {_EMPTY}"),
+    Row(_POSITIVE, _WHOLE, "positive", "data:scalar.axes:none"),
     # NaN, infinities, the ends of the format: each in some lines only.
     Row(f"{_SUMS} {_POSITIVE} {_EXTREMES}", "f32 f16", "special", "data:33x9.axes:1 data:9x33.axes:0"),
     Row(f"ReduceLogSumExp-18 {_EXTREMES}", "f32 f16", "extreme", "data:33x9.axes:1 data:9x33.axes:0"),

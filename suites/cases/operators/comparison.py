@@ -5,6 +5,8 @@ from __future__ import annotations
 from suites.cases.operators.shapes import (
     BROADCAST,
     CHIEF,
+    EMPTY,
+    EQUAL,
     FLOATS,
     INTEGERS,
     LENGTHS,
@@ -65,7 +67,8 @@ CASES = (
     Row(_TRUTH, "bool", "uniform", lengths("a", "b", TAILS)),
     Row("Not-1", "bool", "uniform", f"{each('x', LENGTHS)} {each('x', RANKS)}"),
     # Comparisons: ties, signed zeros, NaN; neighbours at the ends of every type, unsigned ones above the signed range.
-    Spread(_FIVE, "f32", "lattice", two("a", "b", BROADCAST), times=2),
+    Row(_FIVE, "f32", "lattice", two("a", "b", (*EQUAL, *EMPTY))),
+    Spread(_FIVE, "f32", "lattice", two("a", "b", BROADCAST)),
     Spread(_FIVE, "f16 bf16 f64 i8 i64 u8 u64", "extreme", two("a", "b", CHIEF)),
     Spread(_FIVE, f"{FLOATS} {INTEGERS}", "extreme lattice", lengths("a", "b", TAILS)),
     Spread(_FIVE, FLOATS, "special zero", lengths("a", "b", TAILS)),

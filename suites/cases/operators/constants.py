@@ -76,7 +76,7 @@ CASES = (
     Row("Range-11", "i64", "", f"{_LARGE_WHOLE} start:50.limit:2300000050.delta:400000000.feed:start_limit_delta"),
     Row("Range-11", "i32", "", "start:0.limit:2147483647.delta:1073741824 start:2147483640.limit:2147483647.delta:3"),
     Row("Range-11", "i16", "", "start:-32768.limit:32767.delta:8192 start:32000.limit:32767.delta:300"),
-    Sweep("EyeLike-9", "f32", "zero", _eye, _EYES),
+    Sweep("EyeLike-9", "f32", "zero", _eye, _EYES, one_in=3),
     Row("EyeLike-22", "f32 i64 bf16", "zero", "input:5x7.k:1 input:3x3.dtype:bf16 input:7x5.dtype:f16.k:-3 input:17x16"),
     Row("EyeLike-9 EyeLike-22", "u8 i64 f64 f16 bool", "zero", "input:3x5.k:-1"),
     Row("ConstantOfShape-21", "f32", "", _FILLED),

@@ -48,8 +48,9 @@ ACTIVATIONS = (
 )
 
 
-def _convolution(x: str, w: str, layout: str, activation: str, b: bool, z: bool, const: str) -> str | None:
+def _convolution(image: tuple[str, str], layout: str, activation: str, b: bool, z: bool, const: str) -> str | None:
     """One FusedConv; z: whether there is a tensor to add, for layouts that keep the size."""
+    x, w = image
     channels = w.split("x")[0]
     shape = f"{x.split('x')[0]}x{channels}x{x.split('x', 2)[2]}"
     if z and layout not in (_SAME, "pads:2_2_2_2.dilations:2_2"):
@@ -99,23 +100,19 @@ _LAYOUTS = (
 )
 
 CONVOLUTIONS: tuple[Entry, ...] = (
-    *(
-        Sweep(
-            "ms:FusedConv-1",
-            "f32",
-            "normal",
-            _convolution,
-            {
-                "x": (x,),
-                "w": (w,),
-                "activation": _SUMMED_ACTIVATIONS,
-                "layout": _LAYOUTS,
-                "b": (True, False),
-                "z": (False, True),
-                "const": ("w_b", "", "w"),
-            },
-        )
-        for x, w in _IMAGES
+    Sweep(
+        "ms:FusedConv-1",
+        "f32",
+        "normal",
+        _convolution,
+        {
+            "image": _IMAGES,
+            "activation": _SUMMED_ACTIVATIONS,
+            "layout": _LAYOUTS,
+            "b": (True, False),
+            "z": (False, True),
+            "const": ("w_b", "", "w"),
+        },
     ),
     # pointwise kernels go through a matrix product, lines and volumes through other loops
     Row(
@@ -168,8 +165,15 @@ _PRODUCTS = {
 }
 
 PRODUCTS = (
-    Sweep("ms:FusedMatMul-1", "f32", "normal", _product, _PRODUCTS),
-    Sweep("ms:FusedMatMul-1", "f64", "normal", _product, {**_PRODUCTS, "size": ((3, 5, 7), (2, 17, 3)), "alpha": ("5e-1", "")}),
+    Sweep("ms:FusedMatMul-1", "f32", "normal", _product, _PRODUCTS, one_in=2),
+    Sweep(
+        "ms:FusedMatMul-1",
+        "f64",
+        "normal",
+        _product,
+        {**_PRODUCTS, "size": ((3, 5, 7), (2, 17, 3)), "alpha": ("5e-1", "")},
+        one_in=8,
+    ),
     Row("ms:FusedMatMul-1", "f16 bf16", "normal lattice", "a:3x5.b:5x7.alpha:5e-1 a:2x5x3.b:2x7x5.transA:1.transB:1"),
     Row("ms:FusedMatMul-1", "f32", "lattice grid special", "a:3x17.b:17x5.alpha:5e-1 a:17x3.b:5x17.transA:1.transB:1"),
     Row(

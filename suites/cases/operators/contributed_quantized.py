@@ -76,14 +76,14 @@ def _softmax(x: str, axis: int | None, opset: int, zero: bool, const: bool) -> s
 
 ACTIVATIONS = (
     Sweep("ms:QLinearSigmoid-1", "u8 i8", "uniform extreme", _single, _SINGLES),
-    Sweep("ms:QLinearLeakyRelu-1", "u8 i8", "uniform", _leaky, {**_SINGLES, "alpha": _SLOPES}),
+    Sweep("ms:QLinearLeakyRelu-1", "u8 i8", "uniform", _leaky, {**_SINGLES, "alpha": _SLOPES}, one_in=2),
     Row(
         "ms:QLinearLeakyRelu-1 ms:QLinearSigmoid-1", "u8", "uniform", f"{_single('3x5', '', True)} {_single('3x5', 'y', True)}"
     ),
     Row("ms:QLinearLeakyRelu-1 ms:QLinearSigmoid-1", "u8 i8", "index", _single("256", "xy", True)),
     Sweep(
         "ms:QLinearSoftmax-1",
-        "u8 i8",
+        "i8 u8",
         "uniform",
         _softmax,
         {"x": _SLICED, "axis": (None, -1, 0, 1, -2), "opset": (13, 12, 21), "zero": (True,), "const": (True, False)},

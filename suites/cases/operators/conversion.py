@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from suites.cases.operators import casting, constants
+from suites.cases.operators.shapes import INTEGERS
 from suites.cases.operators.table import Entry, Row
 
 _TO_ALL = " ".join(
@@ -16,9 +17,9 @@ _TO_FLOAT8 = " ".join(
 )
 
 CASES: tuple[Entry, ...] = (
-    Row("Cast-21", "f32 f16", "normal", _TO_ALL),
+    *(Row("Cast-21", dtype, "normal", _TO_ALL) for dtype in ("f32", "f16")),
     Row("Cast-21", "bf16 f64", "normal", " ".join(f"input:3x5x7.to:{to}" for to in ["f32", "f16", "f64", "i32", "bool"])),
-    Row("Cast-21", "i8 u8 i16 u16 i32 u32 i64 u64", "normal", _TO_ALL),
+    *(Row("Cast-21", dtype, "normal", _TO_ALL) for dtype in INTEGERS.split()),
     Row(
         "Cast-21",
         "i32 i64 u64",

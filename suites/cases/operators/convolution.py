@@ -290,35 +290,38 @@ _INTEGER_MORE = swept(
 
 _SWEEPS = (
     Row("Conv-11", "f32", "normal", f"{_IMAGES} {_LINES} {_VOLUMES} {_DEPTHWISE}"),
-    Row("Conv-11", "f16", "normal", _DEPTHWISE),
-    Row("Conv-11", "f64", "normal", _LINES),
-    Row("Conv-22", "f32 f16 bf16", "lattice", _IMAGES),
-    Row("Conv-22", "f32", "lattice", f"{_LINES} {_VOLUMES} {_DEPTHWISE}"),
-    Row("Conv-1", "f32", "lattice", _LINES),
-    Row("Conv-11", "f32", "lattice", f"{_REST} {_WHOLLY_PADDED} {_POINTWISE}"),
+    Row("Conv-11", "f16", "normal", _DEPTHWISE, one_in=4),
+    Row("Conv-11", "f64", "normal", _LINES, one_in=8),
+    Row("Conv-22", "f32", "lattice", f"{_IMAGES} {_LINES} {_VOLUMES} {_DEPTHWISE}", one_in=4),
+    Row("Conv-22", "f16 bf16", "lattice", _IMAGES, one_in=2),
+    Row("Conv-1", "f32", "lattice", _LINES, one_in=4),
+    Row("Conv-11", "f32", "lattice", f"{_REST} {_WHOLLY_PADDED}"),
+    Row("Conv-11", "f32", "lattice", _POINTWISE, one_in=3),
     Row("Conv-11", "f32 f16", "lattice", f"{_OF_WIDTHS} {_OF_HEIGHTS} {_OF_CHANNELS} {_OF_RESULTS} {_OF_BATCHES}"),
     Row("Conv-11", "f32 f16", "normal", _EMPTY),
     Row("Conv-11", "f32", "uniform", _HUGE),
     Row("Conv-22", "f16", "uniform", " ".join(_HUGE.split()[2:])),
     Row("ConvInteger-10", "u8", "uniform", _HUGE),
     Row("ConvTranspose-11", "f32", "normal", f"{_BACK_IMAGES} {_BACK_LINES} {_BACK_VOLUMES}"),
-    Row("ConvTranspose-22", "f32 f16 bf16", "lattice", _BACK_IMAGES),
-    Row("ConvTranspose-1", "f32", "lattice", _BACK_LINES),
+    Row("ConvTranspose-22", "f32 f16 bf16", "lattice", _BACK_IMAGES, one_in=2),
+    Row("ConvTranspose-1", "f32", "lattice", _BACK_LINES, one_in=4),
     Row("ConvTranspose-11", "f32 f16", "lattice", _SHAPED),
     *(
-        Row("ConvInteger-10", dtype, recipe, _INTEGER_MORE.format(w=weights))
-        for dtype, weights, recipe in (
-            ("u8", "", "uniform"),
-            ("u8", ":i8", "extreme"),
-            ("i8", "", "extreme"),
-            ("i8", ":u8", "uniform"),
+        Row("ConvInteger-10", dtype, recipe, _INTEGER_MORE.format(w=weights), one_in)
+        for dtype, weights, recipe, one_in in (
+            ("u8", "", "uniform", 1),
+            ("u8", ":i8", "extreme", 4),
+            ("i8", "", "extreme", 4),
+            ("i8", ":u8", "uniform", 4),
         )
     ),
 )
 
 CASES: tuple[Entry, ...] = (
-    Row("Conv-11", "f32", "normal grid lattice", f"{_MAIN} {_MORE}"),
-    Row("Conv-11", "f32", "normal grid", _LARGE),
+    Row("Conv-11", "f32", "normal", f"{_MAIN} {_MORE}"),
+    Row("Conv-11", "f32", "grid lattice", _MAIN),
+    Row("Conv-11", "f32", "normal", _LARGE),
+    Row("Conv-11", "f32", "grid", "x:1x257x7x5.w:65x257x1x1.const:w"),
     Row("Conv-11", "f32", "index positive", "x:1x3x7x5.w:4x3x3x3.pads:1_1_1_1.const:w"),
     Row("Conv-11", "f32 f16", "special", "x:1x3x19x17.w:4x3x2x2.const:w"),
     Row(
@@ -335,7 +338,8 @@ CASES: tuple[Entry, ...] = (
         "normal lattice",
         "x:2x3x8x9.w:5x3x3x3.b:5.pads:1_1_1_1.const:w_b x:2x5x7x9.w:5x1x3x3.b:5.pads:1_1_1_1.group:5.const:w_b",
     ),
-    Row("ConvTranspose-11", "f32", "normal grid lattice", f"{_TRANSPOSED} {_TRANSPOSED_MORE}"),
+    Row("ConvTranspose-11", "f32", "normal", f"{_TRANSPOSED} {_TRANSPOSED_MORE}"),
+    Row("ConvTranspose-11", "f32", "grid lattice", f"{_TRANSPOSED} {_TRANSPOSED_MORE}"),
     Row("ConvTranspose-11", "f16", "normal lattice", _TRANSPOSED),
     Row("ConvTranspose-11", "f64", "normal", "x:1x3x5x4.w:3x2x3x3.const:w"),
     Row("ConvTranspose-22", "f32", "normal lattice", _TRANSPOSED),

@@ -52,11 +52,11 @@ _TOPK_WIDTHS = " ".join(f"x:{w}.k:{min(w, 5)} x:2x{w}.k:{(w + 1) // 2}.largest:0
 
 CASES = (
     Sweep("TopK-11", "f32", "normal lattice", _largest, _TOPK),
-    Sweep("TopK-11", "i64", "lattice", _largest, _TOPK_STORED),
-    Sweep("TopK-24", "f32", "lattice", _largest, _TOPK_STORED),
+    Sweep("TopK-11", "i64", "lattice", _largest, _TOPK_STORED, one_in=3),
+    Sweep("TopK-24", "f32", "lattice", _largest, _TOPK_STORED, one_in=3),
     Sweep("TopK-11", "f32", "normal", _largest, _TOPK_UNSORTED),
-    Sweep("TopK-10", "f32", "lattice", _largest_10, _TOPK_10),
-    Sweep("TopK-1", "f32", "lattice", _largest_1, _TOPK_1),
+    Sweep("TopK-10", "f32", "lattice", _largest_10, _TOPK_10, one_in=3),
+    Sweep("TopK-1", "f32", "lattice", _largest_1, _TOPK_1, one_in=3),
     Row("TopK-11", "f32", "lattice", _TOPK_WIDTHS),
     Row("TopK-11", "i64 i32 i8 u8", "extreme lattice", "x:3x9.k:4 x:3x9.k:9.largest:0 x:65.k:17"),
     Row("TopK-11", "f16 f64 i16 u16 u32 u64", "lattice", "x:3x9.k:4 x:3x9.k:2.axis:0.largest:0"),

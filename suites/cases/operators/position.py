@@ -56,18 +56,18 @@ _STEPS = " ".join(f"x:3x{n}.axis:1 x:{n}x5.axis:0.exclusive:1 x:2x{n}x3.axis:1.r
 
 CASES: tuple[Entry, ...] = (
     # Ties: the recipe extreme repeats the largest and smallest elements, zero has nothing else.
-    Spread(_POSITIONS, "f32", "extreme zero", _LASTS),
+    Spread(_POSITIONS, "f32", "extreme zero", _LASTS, one_in=2),
     Spread(_POSITIONS, f"f16 bf16 f64 {INTEGERS}", "extreme lattice zero", _SOME),
     Spread(_POSITIONS, "f32 f16 i8 i64", "extreme normal", _LINES),
     Row(_POSITIONS, "f32 f16", "special half", "data:33x9.axis:1 data:9x33.axis:0.select_last_index:1"),
-    Spread("ArgMax-12 ArgMin-12", "f32 i8 i64", "extreme", _SOME),
+    Spread("ArgMax-12 ArgMin-12", "f32 i8 i64", "extreme", _SOME, one_in=2),
     Spread("ArgMax-11 ArgMin-11 ArgMax-1 ArgMin-1", "f32 f16 f64 i8 u8 i32 i64", "extreme normal", _FIRSTS),
     Row(_POSITIONS, "f32 i32", "normal zero", "data:2x4099.axis:1 data:4099x2.axis:0.select_last_index:1"),
     # Running sums and products.
-    Row("CumSum-14", "f32", "normal", _SUMMED),
+    Row("CumSum-14", "f32", "normal", _SUMMED, one_in=2),
     Row("CumProd-26", "f32", "normal", _SOME_SUMMED),
     Spread("CumSum-14 CumProd-26", "f16 bf16 f64 i32 i64 u32 u64", "normal lattice", _SOME_SUMMED),
-    Spread("CumSum-14", "f32 i64", "normal lattice", _STEPS),
+    Spread("CumSum-14", "f32 i64", "normal lattice", _STEPS, one_in=2),
     Row("CumSum-14", "f32 f16 bf16 f64", "special", "x:33x3.axis:0 x:3x33.axis:1.exclusive:1.reverse:1"),
     Row("CumSum-14", "f32 i64", "normal", "x:2x4099.axis:1 x:4099x2.axis:0.reverse:1"),
     Row("CumSum-11", "f32 f64 i32 i64 u32 u64", "normal", "x:3x5x7.axis:-2 x:33.axis:0:i32.exclusive:1.reverse:1"),

@@ -35,7 +35,7 @@ _MATMUL_FEW = {"batches": _BATCHES[:8], "sizes": _SIZES[:7], "const": ("", "b")}
 _INNER = " ".join(f"a:3x{k}.b:{k}x5" for k in (*WIDTHS, 1031, 4099))
 _OUTER = " ".join(f"a:{n}x9.b:9x5 a:5x9.b:9x{n}.const:b" for n in WIDTHS)
 _SUMS = "a:2x4096.b:4096x3 a:1x8192.b:8192x2.const:b a:2x16384.b:16384x1"
-_LARGE = "a:256x256.b:256x300.const:b a:16x2048.b:2048x256.const:b"
+_LARGE = "a:128x256.b:256x300.const:b a:4x2048.b:2048x65.const:b"
 
 # Gemm
 
@@ -75,7 +75,7 @@ _GEMM_WIDTHS = " ".join(
     f"a:3x{k}.b:5x{k}.c:5.transB:1.const:b_c a:{k}x3.b:{k}x5.transA:1 a:3x9.b:9x{k}.c:{k}.const:b_c" for k in WIDTHS
 )
 _GEMM_SUMS = "a:2x4096.b:3x4096.c:3.transB:1.const:b_c a:1x8192.b:8192x2.c:2"
-_GEMM_LARGE = "a:16x2048.b:256x2048.c:256.transB:1.const:b_c"
+_GEMM_LARGE = "a:4x2048.b:65x2048.c:65.transB:1.const:b_c"
 
 # Einsum: equations as they are written, escaped for an id.
 
@@ -125,12 +125,12 @@ _SQUARES = " ".join(
 
 CASES = (
     Sweep("MatMul-13", "f32", "normal", _batched, _MATMUL),
-    Sweep("MatMul-13", "f16", "normal", _batched, _MATMUL_FEW),
-    Sweep("MatMul-13", "f32", "lattice", _batched, {**_MATMUL_FEW, "const": ("",)}),
+    Sweep("MatMul-13", "f16", "normal", _batched, _MATMUL_FEW, one_in=2),
+    Sweep("MatMul-13", "f32", "lattice", _batched, {**_MATMUL_FEW, "const": ("",)}, one_in=2),
     Sweep("MatMul-13", "f64 i32", "normal", _batched, {**_MATMUL_FEW, "batches": _BATCHES[:3], "const": ("",)}),
-    Sweep("MatMul-1 MatMul-9", "f32", "normal", _batched, {**_MATMUL_FEW, "sizes": _SIZES[:3], "const": ("",)}),
+    Sweep("MatMul-1 MatMul-9", "f32", "normal", _batched, {**_MATMUL_FEW, "sizes": _SIZES[:3], "const": ("",)}, one_in=4),
     Row("MatMul-13", "f32", "normal lattice", f"{_VECTORS} {_INNER}"),
-    Row("MatMul-13", "f32", "grid", _INNER),
+    Row("MatMul-13", "f32", "grid", _INNER, one_in=3),
     Row("MatMul-13", "f32", "normal", _OUTER),
     Row("MatMul-13", "f16", "normal", _INNER),
     Row("MatMul-13", "bf16", "lattice", " ".join(_INNER.split()[:15])),
@@ -142,12 +142,14 @@ CASES = (
     Row("MatMul-13", "f16", "normal", _SUMS),
     Row("MatMul-13", "f32", "normal", _LARGE),
     Sweep("Gemm-13", "f32", "normal", _gemm, _GEMM),
-    Sweep("Gemm-13", "f32", "lattice", _gemm, {**_GEMM, **_PLAIN}),
-    Sweep("Gemm-11", "f32", "normal", _gemm, _GEMM_FEW),
-    Sweep("Gemm-7", "f32", "normal", _gemm, {**_GEMM_OLD, "sizes": ("5x7x3", "2x33x31", "17x9x5"), "const": ("", "b_c")}),
+    Sweep("Gemm-13", "f32", "lattice", _gemm, {**_GEMM, **_PLAIN}, one_in=3),
+    Sweep("Gemm-11", "f32", "normal", _gemm, _GEMM_FEW, one_in=3),
+    Sweep(
+        "Gemm-7", "f32", "normal", _gemm, {**_GEMM_OLD, "sizes": ("5x7x3", "2x33x31", "17x9x5"), "const": ("", "b_c")}, one_in=3
+    ),
     Sweep("Gemm-13", "f16", "normal", _gemm, _GEMM_FEW),
-    Sweep("Gemm-13", "f64", "normal", _gemm, {**_GEMM_FEW, "const": ("",)}),
-    Sweep("Gemm-13", "i32", "normal", _gemm, {**_GEMM_FEW, **_PLAIN}),
+    Sweep("Gemm-13", "f64", "normal", _gemm, {**_GEMM_FEW, "const": ("",)}, one_in=4),
+    Sweep("Gemm-13", "i32", "normal", _gemm, {**_GEMM_FEW, **_PLAIN}, one_in=2),
     Row("Gemm-13", "f32", "normal", _GEMM_WIDTHS),
     Row("Gemm-13", "f16", "normal", " ".join(_GEMM_WIDTHS.split()[::4])),
     Row("Gemm-13", "bf16", "lattice", "a:5x7.b:7x3.c:3 a:5x33.b:3x33.c:5x3.transB:1 a:9x5.b:9x3.transA:1"),
@@ -155,8 +157,8 @@ CASES = (
     Row("Gemm-13", "f32", "normal grid", _GEMM_SUMS),
     Row("Gemm-13", "f32", "normal", _GEMM_LARGE),
     Row("Einsum-12", "f32", "normal lattice", f"{_EINSUM} {_SPACED}"),
-    Row("Einsum-12", "f16", "normal", " ".join(_EINSUM.split()[::2])),
-    Row("Einsum-12", "f64 i64", "normal", " ".join(_EINSUM.split()[::3])),
+    Row("Einsum-12", "f16", "normal", " ".join(_EINSUM.split()[::2]), one_in=2),
+    Row("Einsum-12", "f64 i64", "normal", " ".join(_EINSUM.split()[::3]), one_in=3),
     Row("Det-11 Det-22", "f32", "normal lattice", _SQUARES),
     Row("Det-11", "f64", "normal", "x:3x3 x:2x4x4"),
     Row("Det-22", "f16 bf16", "normal", "x:3x3 x:2x2x2"),

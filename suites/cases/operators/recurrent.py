@@ -173,7 +173,7 @@ CASES: tuple[Entry, ...] = (
         for operator, gates in _GATES.items()
     ),
     *(
-        Row(f"{operator}-14", "f32", "unit zero grid", f"x:33x1x2.w:1x{3 * gates}x2.r:1x{3 * gates}x3.hidden_size:3.outputs:2")
+        Row(f"{operator}-14", "f32", "unit zero grid", f"x:19x1x2.w:1x{3 * gates}x2.r:1x{3 * gates}x3.hidden_size:3.outputs:2")
         for operator, gates in _GATES.items()
     ),
 )

@@ -245,15 +245,15 @@ _HUGE = (
 )
 
 _SWEEPS = (
-    Row("Resize-19", "f32", "index", _NEAREST_ALL),
-    Row("Resize-19", "f16 bf16 i8 u8 i32", "index", _NEAREST_TYPES),
+    Row("Resize-19", "f32", "index", _NEAREST_ALL, one_in=2),
+    Row("Resize-19", "f16 bf16 i8 u8 i32", "index", _NEAREST_TYPES, one_in=2),
     Row("Resize-19", "f32", "normal", f"{_LINEARLY} {_CUBICALLY} {_FRACTIONALLY} {_SMOOTHED} {_OF_RANKS} {_FED}"),
-    Row("Resize-19", "bf16", "normal", _LINEARLY),
+    Row("Resize-19", "bf16", "normal", _LINEARLY, one_in=4),
     Row("Resize-19", "f16", "normal", _DOUBLED),
     Row("Resize-19", "u8 i8", "uniform", _LINEARLY_BETWEEN_INTEGERS),
     Row("Resize-19", "f32", "normal", f"{_AXES} {_POLICIES} {_CROPS}"),
-    Row("Resize-18", "f32", "normal", f"{_AXES} {_SMOOTHED}"),
-    Row("Resize-13", "f32", "normal", _RESIZE_13),
+    Row("Resize-18", "f32", "normal", f"{_AXES} {_SMOOTHED}", one_in=4),
+    Row("Resize-13", "f32", "normal", _RESIZE_13, one_in=2),
     Row("Resize-11", "f32", "normal", _RESIZE_11),
     Row("Resize-10", "f32 u8", "index", " ".join(middle for middle in _GROWN.split() if "linear" not in middle)),
     Row("Resize-10 Upsample-9", "f32", "normal", _GROWN),

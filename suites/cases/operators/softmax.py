@@ -31,11 +31,11 @@ _LONG_LINES = "input:2x1021 input:1031x2.axis:0 input:2x2048 input:4099"
 _NONE = "input:0 input:3x0.axis:0 input:0x5 input:3x0x5.axis:2"
 
 CASES = (
-    Spread(_ALL, "f32", "normal", _TWO_WAY, times=2),
+    Spread(_ALL, "f32", "normal", _TWO_WAY),
     Spread(_ALL, "f16 bf16 f64", "normal uniform", _EVERY_THIRD),
-    Spread("Softmax-11 LogSoftmax-11 Hardmax-11", "f32", "normal", _TWO_WAY),
-    Spread("Softmax-11 LogSoftmax-11 Hardmax-11", "f16 f64", "normal", _EVERY_THIRD),
-    Spread("Softmax-1 LogSoftmax-1 Hardmax-1", "f32 f16", "normal", _FLATTENED),
+    Spread("Softmax-11 LogSoftmax-11 Hardmax-11", "f32", "normal", _TWO_WAY, one_in=2),
+    Spread("Softmax-11 LogSoftmax-11 Hardmax-11", "f16 f64", "normal", _EVERY_THIRD, one_in=3),
+    Spread("Softmax-1 LogSoftmax-1 Hardmax-1", "f32 f16", "normal", _FLATTENED, one_in=3),
     Spread(_ALL, FLOATS, "normal uniform", _ROWS),
     Spread(_ALL, "f32 f16", "wide normal", _LINES),
     # Equal elements share; of the largest ones, Hardmax takes the first; lines with infinities or NaN leave the others alone.

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from suites.cases.operators.table import names
+from suites.cases.operators.table import FEW, names, share
 
 
 class Spread(NamedTuple):
-    """Every type with every one of `fields`, for `times` of the operators; operators and recipes take turns, recipes more
-    slowly. The texts are those of a `Row`.
+    """The first two types with every one of `fields`, further ones with one in three (half of `FEW` at least), for `times` of
+    the operators; operators and recipes take turns, recipes more slowly. The texts and `one_in` are those of a `Row`.
     """
 
     operators: str
@@ -22,6 +22,7 @@ class Spread(NamedTuple):
     recipes: str
     fields: str
     times: int = 1
+    one_in: int = 1
 
     def names(self) -> Iterator[str]:
         """The operators, without versions."""
@@ -29,9 +30,10 @@ class Spread(NamedTuple):
 
     def ids(self) -> Iterator[str]:
         operators, recipes = self.operators.split(), self.recipes.split()
-        count = len(operators)
-        for i, middle in enumerate(self.fields.split()):
-            for j, dtype in enumerate(self.dtypes.split()):
+        count, fields = len(operators), self.fields.split()
+        for j, dtype in enumerate(self.dtypes.split()):
+            met = share(fields, self.one_in, j) if j < 2 else share(fields, max(self.one_in, 3), j, FEW // 2)
+            for i, middle in enumerate(met):
                 for k in range(self.times):
                     turn = i + j + k * count // self.times
                     recipe = recipes[(turn // count + k) % len(recipes)]

@@ -34,6 +34,7 @@ class Sweep(NamedTuple):
 
     fields: makes the middle of an id of one value of each parameter, None where they make no valid node together.
     values: parameter → its values.
+    one_in: as in a `Row`.
     """
 
     operators: str
@@ -41,13 +42,14 @@ class Sweep(NamedTuple):
     recipes: str
     fields: Fields
     values: Values
+    one_in: int = 1
 
     def names(self) -> Iterator[str]:
         """The operators, without versions."""
         return names(self.operators)
 
     def ids(self) -> Iterator[str]:
-        return combined(self.operators, self.dtypes, self.recipes, pairwise(self.fields, self.values))
+        return combined(self.operators, self.dtypes, self.recipes, pairwise(self.fields, self.values), self.one_in)
 
 
 def pairwise(fields: Fields, values: Values) -> list[str]:
