@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import gc
+import itertools
 import signal
 import sys
 import threading
@@ -128,6 +129,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     _end_politely()
     _compact(config)
     gc.freeze()  # the tests live to the end; going through them all again and again would cost as much as running them
+    gc.set_threshold(*COLLECTED)
     config.stash[RESUMED] = recording.settled(recording.previous(config))
     config.stash[STATE] = _open(config)
     if not hasattr(config, "workerinput"):
@@ -275,6 +277,23 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
         if report.when == "call" or not report.passed:
             item.ihook.pytest_runtest_logreport(report=report)
     return True
+
+
+COLLECTED = (20_000, 20, 100)
+"""Thresholds of the garbage collector: a case makes thousands of objects that go by themselves."""
+
+SETTLED = 1000
+"""Reports after which they, the records and whatever else stays to the end are no more gone through by the garbage collector,
+which would take a third of a long run's time."""
+
+_reported = itertools.count(1)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_logreport() -> None:
+    if next(_reported) % SETTLED == 0:
+        gc.collect()
+        gc.freeze()
 
 
 OWN_FIXTURES = frozenset({"case", "device", "run_state", "pytestconfig", "request"})

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import datetime
 import functools
-import gc
 from collections.abc import Callable, Mapping
 from pathlib import Path, PurePath
 from typing import Any, Literal
@@ -23,9 +22,6 @@ from suites.device import LOST
 from suites.options import usage_error
 
 SUITES = Path(__file__).resolve().parent
-
-SETTLED = 1000
-"""Tests after which their records and reports, which stay, are no more gone through by the garbage collector."""
 
 
 def belongs(config: pytest.Config, nodeid: str) -> bool:
@@ -209,9 +205,6 @@ class Recorder:
         self._running.discard(record.test)
         self._done.add(record.test)
         self.records[record.test] = record
-        if len(self._done) % SETTLED == 0:
-            gc.collect()
-            gc.freeze()
 
     def _write(self, action: Callable[[], None]) -> None:
         """Ends the run in one line where the journal cannot be written, as on a full disk."""
