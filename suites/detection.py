@@ -247,7 +247,7 @@ def healthy(processes: int) -> list[Health]:
 def _run_all(device: str) -> Health:
     root = Path(str(resources.files("suites"))).parent
     with tempfile.TemporaryDirectory() as folder:
-        words = ("-m", "suites.cli", "run", "--backend=sim", f"--device={device}", "-q", "--results", folder)
+        words = ("-m", "suites.cli", "run", "--backend=sim", f"--device={device}", "-q", "-n", "0", "--results", folder)
         done = subprocess.run([sys.executable, *words], cwd=root, capture_output=True, text=True, check=False)
         journals = list(Path(folder).glob("*.jsonl"))
         if not journals:

@@ -207,10 +207,12 @@ def _nearer(run: Run, judgement: Judgement, closer: Callable[[], Run]) -> tuple[
 
 
 def _suspicious(run: Run, judgement: Judgement) -> bool:
-    """What ran before may be to blame for crashes and timeouts that are not expected, and for mismatches and adapter errors not
-    confirmed yet."""
+    """What ran before may be to blame for crashes and timeouts, and for mismatches and adapter errors not confirmed yet; not for
+    what is expected."""
+    if judgement.verdict in run.state.expected:
+        return False
     if judgement.verdict in (Verdict.CRASH, Verdict.TIMEOUT):
-        return judgement.verdict not in run.state.expected
+        return True
     doubtful = judgement.verdict is Verdict.MISMATCH or run.observation.ended == "adapter_error"
     return doubtful and (run.case.operator, run.case.dtype, judgement.verdict) not in run.state.confirmed
 

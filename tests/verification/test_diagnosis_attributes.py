@@ -35,6 +35,17 @@ def pad(x, value):
     return np.pad(x, [(0, 0), (0, 0), (1, 1), (1, 1)], constant_values=np.float32(value))
 
 
+def divided(pads, other):
+    """Of 9x8 under windows of 4x4, 2 apart: the elements of each that count, over those that would for other pads."""
+
+    def counts(pads):
+        ends = zip((9, 8), pads[:2], pads[2:], strict=True)
+        per_axis = [[min(4, size + end + begin - at) for at in range(0, 10, 2)] for size, begin, end in ends]
+        return np.multiply.outer(*(np.array(n, np.float32) for n in per_axis))
+
+    return counts(pads) / counts(other)
+
+
 AXES = [
     changed("axis-wrong", "Softmax", (A,), {"axis": 2}, {"axis": 1}, "axis 1 instead of 2"),
     changed("axis-negative", "LogSoftmax", (A,), {"axis": -2}, {"axis": 0}, "axis 0 instead of -2"),
@@ -162,6 +173,14 @@ WINDOWS = [
         (X,),
         {"kernel_shape": [3, 3], "pads": [1] * 4, "count_include_pad": 1},
         {"count_include_pad": 0},
+    ),
+    Fault(
+        "pads-side",
+        "AveragePool",
+        (X,),
+        lambda run, x: run(x) * divided([2, 1, 0, 2], [2, 1, 1, 2]),
+        {"kernel_shape": [4, 4], "pads": [2, 1, 0, 2], "count_include_pad": 1, "ceil_mode": 1, "strides": [2, 2]},
+        text="divided by counts for pads (2,1,1,2) instead of (2,1,0,2)",
     ),
 ]
 
@@ -312,6 +331,22 @@ VALUES = [
         lambda run, x, s: (x - x.mean(-1, keepdims=True, dtype=float)) / (np.float64(x).std(-1, keepdims=True) + 0.01) * s,
         {"epsilon": 0.01},
         text="added to the standard deviation",
+    ),
+    Fault(
+        "attribute-value",
+        "Clip",
+        (normal(3, 5, 7, dtype="float16"), None, np.float16(1.5)),
+        lambda run, x, low, high: run(x, np.float16(0), high),
+        outputs=("float16",),
+        text="0 for min, which is not given",
+    ),
+    Fault(
+        "attribute-value",
+        "Clip",
+        (np.arange(21, dtype=np.int32) * 8 % 21 - 9,),
+        lambda run, x: run(x, np.int32(0)),
+        outputs=("int32",),
+        text="0 for min, which is not given",
     ),
     Fault(
         "attribute-value",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import ml_dtypes
 import numpy as np
 import onnx
@@ -79,6 +81,45 @@ def qlinear(word, broken, text=""):
 def qlinear_real(a, sa, za, b, sb, zb, sy, zy):
     product = (a.astype(np.float64) - za) @ (b.astype(np.float64) - zb)
     return product * np.float64(sa) * np.float64(sb) / np.float64(sy) + zy
+
+
+def indefinite(real):
+    """As x86 converts to int32: −2^31 for all that it does not hold."""
+    return np.where(np.abs(real) < 2.0**31, real, -(2.0**31)).astype(np.int64)
+
+
+POWERS = np.array([[3, 47_000, -13, 2**33 + 7], [1291, -11, 15, 77], [46_340, 1290, 19, -39]])
+EDGES = np.concatenate([WIDE.reshape(-1), 2**31 + WIDE.reshape(-1) % 2**31, np.arange(-5, 5)])
+OTHERS = EDGES ^ integers(0, 2**32, EDGES.shape, np.int64)  # with the same upper halves
+COMPARED = {
+    "Max": (EDGES, OTHERS),
+    "Min": (EDGES, OTHERS, np.array([2**39])),
+    "Clip": (EDGES, np.array(5), np.array(2**33 + 5)),
+    "Sign": (EDGES,),
+    "Relu": (EDGES,),
+}
+
+
+def below(a, b):
+    """a < b with both halves as int32, the upper ones first."""
+    (high, low), (other, lowest) = ((x >> 32, x.astype(np.int32)) for x in (a, b))
+    return (high < other) | ((high == other) & (low < lowest))
+
+
+def by_halves(operator, *inputs):
+    """A node of operands that are compared so; the comparisons are those of the vectors of ONNX Runtime 1.21."""
+    folds = {
+        "Max": lambda run, *x: functools.reduce(lambda a, b: np.where(below(a, b), b, a), x),
+        "Min": lambda run, *x: functools.reduce(lambda a, b: np.where(below(b, a), b, a), x),
+        "Clip": lambda run, x, low, high: lower(np.where(below(x, low), low, x), high),
+        "Sign": lambda run, x: below(0 * x, x).astype(np.int64) - below(x, 0 * x),
+        "Relu": lambda run, x: np.where(below(x, 0 * x), 0, x),
+    }
+    return Fault("int64-as-int32", operator, inputs, folds[operator], outputs=("int64",), text="by their halves")
+
+
+def lower(a, b):
+    return np.where(below(b, a), b, a)
 
 
 ROUNDINGS = [
@@ -220,6 +261,23 @@ FAULTS = [
         text="float64",
     ),
     Fault("integers-as-float", "Max", (I32, J32), lambda run, a, b: run(in_float32(a), in_float32(b)), outputs=("int32",)),
+    *[by_halves(operator, *inputs) for operator, inputs in COMPARED.items()],
+    Fault(
+        "int64-as-int32",
+        "Pow",
+        (POWERS, np.array([2, 3, 9, 5])),
+        lambda run, x, y: indefinite(x.astype(np.int32).astype(np.float32) ** y.astype(np.float32)),
+        outputs=("int64",),
+        text="float32, with −2^31 for results beyond int32",
+    ),
+    Fault(
+        "integers-as-float",
+        "Mul",
+        (I32 // 2**14, J32 // 2**14),
+        lambda run, a, b: indefinite(a.astype(np.float32) * b.astype(np.float32)),
+        outputs=("int32",),
+        text="−2^31 for results beyond int32",
+    ),
     Fault(
         "nibbles-swapped",
         "DequantizeLinear",

@@ -16,6 +16,7 @@ from reference import dtypes, magnitudes
 from reference.node import Array
 from reference.verify.compare import elements
 from reference.verify.diagnosis import (
+    absent,
     arguments,
     attributes,
     axes,
@@ -45,7 +46,7 @@ __all__ = ["Diagnosis", "Question", "diagnose"]
 
 FAMILIES = (
     *(special, integers, windows, operands, weights, broadcast, axes, groups, coordinates, layout, attributes, arguments),
-    *(epsilons, pitch, terms, extent, unread, memory, precision, whole, estimates),
+    *(absent, epsilons, pitch, terms, extent, unread, memory, precision, whole, estimates),
 )
 
 DESCRIPTIONS = (integers, extent, memory, precision)

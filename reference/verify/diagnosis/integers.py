@@ -13,7 +13,7 @@ from reference.verify import integers as intervals
 from reference.verify.diagnosis import rounding
 from reference.verify.diagnosis.finding import Diagnosis
 from reference.verify.diagnosis.hypothesis import REFUSALS, Hypothesis, Question
-from reference.verify.diagnosis.ranges import bits_of, limits_of, saturated, wrapped
+from reference.verify.diagnosis.ranges import bits_of, limits_of, saturated, stored, wrapped
 
 SCALES: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     "ConvInteger": ((), (2, 3)),
@@ -64,6 +64,7 @@ ALL_DATA = frozenset(
             "Min",
             "Mod",
             "Mul",
+            "Pow",
             "Sub",
             "Sum",
         ),
@@ -204,9 +205,50 @@ def _narrow(question: Question) -> Iterator[Hypothesis]:
             if y is not None and y.dtype == question.reference.dtype:
                 text = f"the reference computed in {kind}"
                 yield from question.of_value("int64-as-int32", text, narrow(y))
+    yield from _by_halves(question)
     if dtypes.is_integer(dtype):
         for form in ("float32", "float64", "float16", "bfloat16"):
             yield from _as_float(question, form)
+        for form in ("float32", "float64"):
+            yield from _by_int32(question, form)
+
+
+ORDERED = frozenset(
+    [
+        *("ArgMax", "ArgMin", "Clip", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Max", "Min", "ReduceMax"),
+        *("ReduceMin", "Relu", "Sign", "TopK"),
+    ]
+)
+"""Operators that do nothing but compare: their inputs with each other or, `Relu` and `Sign`, with 0."""
+
+POSITIONS = frozenset(["ArgMax", "ArgMin"])
+"""Those of them whose results are no elements of their inputs, though integers."""
+
+
+def _by_halves(question: Question) -> Iterator[Hypothesis]:
+    """64-bit integers compared by halves, the lower one with a sign as well, as vectors without a comparison of 64 bits do it:
+    so order is that of the integers with bit 31 flipped."""
+    node = question.node
+    chosen = [i for i in _integers(node) if node.types[i] in ("int64", "uint64")]
+    if node.operator not in ORDERED or not chosen:
+        return
+    x, value = node.inputs[0], None
+    if node.operator in ("Relu", "Sign"):
+        assert x is not None
+        zero = x.dtype.type(2**31)
+        above, below = _bit_31_flipped(x) > zero, _bit_31_flipped(x) < zero
+        value = np.where(above, x if node.operator == "Relu" else 1, 0) - (below if node.operator == "Sign" else 0)
+    else:
+        value = again(question, _replaced(node, chosen, _bit_31_flipped))
+        if value is not None and question.index == 0 and value.dtype.kind in "iu" and node.operator not in POSITIONS:
+            value = _bit_31_flipped(value)
+    if value is not None:
+        text = "the reference with integers compared by their halves, the lower one as int32"
+        yield from question.of_value("int64-as-int32", text, value.astype(question.reference.dtype))
+
+
+def _bit_31_flipped(x: Array) -> Array:
+    return np.asarray(x ^ x.dtype.type(2**31))
 
 
 def _as_float(question: Question, form: str) -> Iterator[Hypothesis]:
@@ -229,6 +271,30 @@ def _as_float(question: Question, form: str) -> Iterator[Hypothesis]:
     rounded = dtypes.round_to(question.reference.astype(np.float64), form)
     text = f"the reference with results that pass through {form}"
     yield from question.of_value("integers-as-float", text, saturated(rounded, dtype))
+
+
+def _by_int32(question: Question, form: str) -> Iterator[Hypothesis]:
+    """Integers cut to int32, computed in a floating-point format that goes beyond it, and converted back to int32: what is too
+    large becomes −2^31 on x86 and is clipped elsewhere."""
+    node, dtype = question.node, question.expected.dtype
+    if dtype not in ("int32", "int64"):
+        return
+
+    def held(x: Array) -> Array:
+        return dtypes.round_to(x.astype(np.int32).astype(np.float64), form)
+
+    y = again(question, _replaced(node, [i for i in _integers(node) if node.types[i] in ("int32", "int64")], held))
+    if y is None or y.dtype.kind not in "fiu":
+        return
+    result = np.trunc(dtypes.round_to(y.astype(np.float64), form))
+    inside = (result >= -(2.0**31)) & (result < 2.0**31)
+    cause = "int64-as-int32" if dtype == "int64" else "integers-as-float"
+    for text, value in (
+        ("−2^31 for results beyond int32", np.where(inside, result, -(2.0**31))),
+        ("results clipped to int32", saturated(result, "int32")),
+    ):
+        if not inside.all() and not _constant(value, question):
+            yield from question.of_value(cause, f"the reference computed in {form}, with {text}", stored(value, dtype))
 
 
 def _constant(value: Array, question: Question) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from reference.node import Array, Node
-from reference.ops.windows import axes_of
+from reference.ops.windows import Axis, axes_of, outer
 from reference.verify.diagnosis.hypothesis import REFUSALS, Hypothesis, Question
 from reference.verify.diagnosis.parameters import instead, label, names, position, shown, substituted, value, with_value
 from reference.verify.diagnosis.placement import computed, corner, moved, surrounded
@@ -243,7 +243,41 @@ def _counts(question: Question) -> Iterator[Hypothesis]:
         if name in known and question.node.operator in POOLS:
             given = int(bool(question.node.attributes.get(name)))
             yield from question.of_attributes(cause, instead(name, 1 - given, given), **{name: 1 - given})
+    yield from _divisors(question)
     yield from _whole_kernels(question)
+
+
+def _divisors(question: Question) -> Iterator[Hypothesis]:
+    """AveragePool that sums what it should and counts padding of other sides: pads are read in another order for the divisor,
+    for both sides or for the ends alone."""
+    node, windows = question.node, windows_of(question.node)
+    if node.operator != "AveragePool" or windows is None or not node.attributes.get("count_include_pad"):
+        return
+    axes = axes_of(
+        windows.sizes,
+        windows.kernel,
+        strides=windows.strides,
+        dilations=windows.dilations,
+        pads=windows.pads,
+        auto_pad=node.attributes.get("auto_pad", "NOTSET"),
+        ceil_mode=node.attributes.get("ceil_mode", 0),
+    )
+    right, n = _counted(axes, windows.pads), len(axes)
+    others = [*rearranged(windows.pads), *halved(windows.pads)]
+    ends_alone = [(*windows.pads[:n], *other[n:]) for other in others]
+    for other in dict.fromkeys([*ends_alone, *others]):
+        counts = _counted(axes, other)
+        if not np.array_equal(counts, right):
+            factor = right / np.maximum(counts, 1)
+            text = f"the reference with sums divided by counts for pads {shown(other)} instead of {shown(windows.pads)}"
+            bound = question.expected.bound * np.maximum(factor, 1)
+            yield from question.of_value("pads-side", text, question.reference * factor, bound)
+
+
+def _counted(axes: Sequence[Axis], pads: Pads) -> Array:
+    """Elements of each window that lie in the input or in padding of such extents, (outputs)."""
+    n = len(axes)
+    return outer([a.counts(-pads[i], a.size + max(pads[n + i], 0)) for i, a in enumerate(axes)])
 
 
 def _whole_kernels(question: Question) -> Iterator[Hypothesis]:
