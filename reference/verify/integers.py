@@ -104,9 +104,14 @@ def _zero_point_open(node: Node, u: float) -> bool:
 LOGARITHMS = ("ReduceLogSum", "ReduceLogSumExp")
 
 
+TOLD = 2.0**37
+"""Largest magnitude at which the real value, a float64 with errors of its own, tells a whole number from one beside it."""
+
+
 def neighbours(node: Node) -> tuple[Array, Array] | None:
     """(floor, ceiling) of the exact result on integers, where ONNX does not say how it is rounded; None beyond 2^52, where
-    float64 cannot tell them apart. A logarithm in single precision may also come out below a whole number, and then be cut."""
+    float64 cannot tell them apart; beyond `TOLD` either neighbour of the reference's own result, which is exact. A logarithm in
+    single precision may also come out below a whole number, and then be cut."""
     data = len(node.inputs) if node.operator == "Mean" else 1
     real = node.again([x.astype(np.float64) if i < data and x is not None else x for i, x in enumerate(node.inputs)])[0]
     if np.abs(real).max(initial=0.0) >= 2.0**52:
@@ -115,6 +120,8 @@ def neighbours(node: Node) -> tuple[Array, Array] | None:
     with np.errstate(invalid="ignore"):  # an infinite logarithm
         whole = np.abs(real - nearly) <= 2.0**-40 * np.maximum(np.abs(real), 1.0)  # the real value is a float64 itself
     low, high = np.where(whole, nearly, np.floor(real)), np.where(whole, nearly, np.ceil(real))
+    large, exact = np.abs(real) >= TOLD, node.results[0].astype(np.float64)
+    low, high = np.where(large, exact - 1, low), np.where(large, exact + 1, high)
     return np.where(whole, low - 1, low) if node.operator in LOGARITHMS else low, high
 
 

@@ -178,3 +178,11 @@ def test_gates_that_are_exchanged_are_named():
     found = verify(made, feeds, {"y0": got})[0]
     assert found.diagnosis[0].cause == "weights-layout"
     assert "o,i,f,c" in found.diagnosis[0].text
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize(("away", "status"), [(0, "pass"), (1, "pass"), (2, "mismatch"), (-2, "mismatch")])
+def test_means_of_large_integers_are_either_neighbour(sign, away, status):
+    """Whose real value, a float64, no more tells a whole number from one beside it."""
+    values = sign * np.array([[2**48 + 5, 2**48 + 6, 2**48 + 9]], np.int64)  # a mean of 2^48 + 6 2/3
+    assert verdict("ReduceMean", [values, AXIS], np.array([[sign * (2**48 + 6 + away)]], np.int64), 18).status == status
