@@ -21,7 +21,7 @@ RUN_LIMIT = 900.0
 
 OPERATORS = "suites/test_operators.py"
 
-MOST = 80
+MOST = 400
 """Cases of one bug, spread evenly over all that it selects."""
 
 
