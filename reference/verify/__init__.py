@@ -153,11 +153,21 @@ def setting_of(node: Node, profile: Profile, *, random: bool = False) -> Setting
     dtype = _main_type(node)
     single, default = dtype == "float64" and modes.is_single(node), _own(node, dtype)
     arithmetic = profile.arithmetic(modes.class_of(node.operator), dtype) or default
+    for other, lower in _reduced_types(node, profile):  # a unit that has no numbers so wide converts these as well
+        if exactness(lower) >= exactness(arithmetic):
+            dtype, arithmetic = other, lower
     held = max(arithmetic, default, key=exactness) if single else arithmetic
     quantised = profile.arithmetic("quantization", node.output_types[0]) if node.operator in modes.INTERVALS else None
     if quantised is not None and dtypes.is_integer(node.output_types[0]):
         held = dataclasses.replace(held, requantise=quantised.requantise)
     return Setting(held, dtype, random, held.intermediates)
+
+
+def _reduced_types(node: Node, profile: Profile) -> list[tuple[str, Arithmetic]]:
+    """Floating-point types of a node, inputs and outputs, that the device computes below their own arithmetic."""
+    floats = dict.fromkeys(t for t in (*node.types, *node.output_types) if t is not None and dtypes.is_float(t))
+    declared = [(t, profile.arithmetic(modes.class_of(node.operator), t)) for t in floats]
+    return [(t, a) for t, a in declared if a is not None and exactness(a) > exactness(_own(node, t))]
 
 
 def _judged(node: Node, expected: Expected, got: Array, setting: Setting) -> TensorVerdict:
