@@ -115,6 +115,9 @@ EXACT = (MOVES | ORDERS) | {
 """The unit takes and gives the elements as they are, whatever format it computes in: they are moved, compared, selected or
 brought to whole numbers; of Range, how many there are is decided before the unit sees them."""
 
+SCALED = frozenset(["DequantizeLinear", "QGemm", "QuantizeLinear"])
+"""Operators of com.microsoft between integers and reals, which the unit scales as those of ai.onnx."""
+
 NEAREST = {"GridSample": b"linear", "Resize": b"nearest", "Upsample": b"nearest"}
 """Operators that move elements where their mode is nearest → the default mode."""
 
@@ -248,7 +251,7 @@ def is_exact(node: onnx.NodeProto) -> bool:
     """Whether the unit does not round this node's elements: see `EXACT`."""
     attributes = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
     if node.domain not in ("", "ai.onnx"):
-        return False
+        return node.op_type in SCALED
     if node.op_type in SCATTERS:
         return bool(attributes.get("reduction", b"none") == b"none")
     if node.op_type in NEAREST:
