@@ -32,11 +32,14 @@ GROUPS = 8
 """Bernoulli's elements are counted together, and in this many groups of similar probability."""
 
 
-def violations(operator: str, inputs: Sequence[Array | None], attributes: Attributes, output: Array) -> list[str]:
+def violations(
+    operator: str, inputs: Sequence[Array | None], attributes: Attributes, output: Array, drawn: str | None = None
+) -> list[str]:
     """What contradicts ONNX in the output of a random operator, one line each; nothing if it is right.
 
-    `inputs` and `output` are in their declared types. With another type or shape than expected, values are not looked
-    at. Raises ValueError for other operators and for inputs that the operator does not allow.
+    `inputs` and `output` are in their declared types; `drawn` is the format of the generator where that is narrower. With
+    another type or shape than expected, values are not looked at. Raises ValueError for other operators and for inputs that
+    the operator does not allow.
     """
     if operator not in CHECKS:
         raise ValueError(f"{operator} is no random operator")
@@ -51,7 +54,7 @@ def violations(operator: str, inputs: Sequence[Array | None], attributes: Attrib
     y = types.to_real(output)
     if y.dtype.kind == "f" and np.isnan(y).any():
         return [f"{np.isnan(y).sum()} of {y.size} values are NaN"]
-    return CHECKS[operator](y, name, attributes, x)
+    return CHECKS[operator](y, drawn or name, attributes, x)
 
 
 def dropout_violations(x: Array, given: Array, y: Array, mask: Array | None) -> list[str]:

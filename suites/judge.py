@@ -207,8 +207,8 @@ def _nearer(run: Run, judgement: Judgement, closer: Callable[[], Run]) -> tuple[
 
 
 def _suspicious(run: Run, judgement: Judgement) -> bool:
-    """What ran before may be to blame for crashes and timeouts, and for mismatches and adapter errors not confirmed yet; not for
-    what is expected."""
+    """What ran before may be to blame for crashes and timeouts, and for mismatches and adapter errors not confirmed yet; not
+    for what is expected."""
     if judgement.verdict in run.state.expected:
         return False
     if judgement.verdict in (Verdict.CRASH, Verdict.TIMEOUT):

@@ -70,9 +70,9 @@ def verify(
     node = Node.of(model, feeds)
     sequences = any(isinstance(result, list) for result in node.results)
     outputs = outputs if sequences else {name: _tensor(value) for name, value in outputs.items()}
-    if properties.is_random(node):
-        return _random(node, outputs, model)
     profile = profile or Profile()
+    if properties.is_random(node):
+        return _random(node, outputs, model, profile)
     setting = setting_of(node, profile, random=random)
     if sequences:
         return [_of_sequence(node, v.name, outputs) for v in model.graph.output]
@@ -136,13 +136,17 @@ def _of_sequence(node: Node, name: str, outputs: Mapping[str, Array]) -> TensorV
     )
 
 
-def _random(node: Node, outputs: Mapping[str, Array], model: onnx.ModelProto) -> list[TensorVerdict]:
+def _random(node: Node, outputs: Mapping[str, Array], model: onnx.ModelProto, profile: Profile) -> list[TensorVerdict]:
     """Verdicts on random numbers, by their properties; all outputs of the node are looked at together."""
     missing = [v.name for v in model.graph.output if v.name not in outputs]
     if missing:
         return [TensorVerdict(name, "mismatch", f"the compiled model has no output {name}", tier="shape") for name in missing]
+    lower = dict(_reduced_types(node, profile)).get(node.output_types[0])
+    narrow = lower is not None and dtypes.FLOATS[lower.compute].precision < dtypes.FLOATS[node.output_types[0]].precision
     found = properties.verify_random(
-        node, [outputs.get(name, y) for name, y in zip(node.output_names, node.results, strict=True)]
+        node,
+        [outputs.get(name, y) for name, y in zip(node.output_names, node.results, strict=True)],
+        lower.compute if lower is not None and narrow else None,
     )
     return [verdict for verdict in found if verdict.name]
 

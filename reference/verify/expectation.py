@@ -64,7 +64,7 @@ def _real(node: Node, setting: Setting, i: int, error: Array, undecided: Array |
             limit = 4 * setting.u * np.abs(value) if _infinite(node) else np.nan
         error = np.where(finite, np.where(np.isnan(error), limit, error), 0.0)
     unit = dtypes.FLOATS[setting.arithmetic.compute]
-    if computes and unit.unit_roundoff > dtypes.FLOATS[dtype].unit_roundoff:  # what the unit only passes on is stored as the rest
+    if computes and unit.unit_roundoff > dtypes.FLOATS[dtype].unit_roundoff:  # also what it only passes on
         error = np.where(finite & (error == 0), unit.unit_roundoff * np.abs(value), error)
     if computes:
         error = np.where(_overflowing(node, setting, i) | _beyond(node, setting, i), np.inf, error)

@@ -24,9 +24,10 @@ def is_random(node: Node) -> bool:
     return node.operator in RANDOM or (node.operator == "Dropout" and _trains(node) and _ratio(node) > 0)
 
 
-def verify_random(node: Node, outputs: Sequence[Array]) -> list[TensorVerdict]:
-    """One verdict for each output that the node names, in the order of `outputs`, which are in their declared types: mismatch
-    with the first violation, else implementation_defined. Raises ValueError for a node that is not random."""
+def verify_random(node: Node, outputs: Sequence[Array], drawn: str | None = None) -> list[TensorVerdict]:
+    """One verdict for each output that the node names, in the order of `outputs`, which are in their declared types; `drawn` is
+    the format of the device's numbers where that is narrower. Mismatch with the first violation, else implementation_defined.
+    Raises ValueError for a node that is not random."""
     if not is_random(node):
         raise ValueError(f"{node.operator} is not random here")
     named = [i for i, name in enumerate(node.output_names) if name]
@@ -35,7 +36,7 @@ def verify_random(node: Node, outputs: Sequence[Array]) -> list[TensorVerdict]:
         if got.shape != node.results[i].shape or dtypes.name_of(got.dtype) != node.output_types[i]:
             expected = Expected(node.output_names[i], node.results[i], 0.0, node.output_types[i])
             return [judge(expected, got)] + [TensorVerdict(n, "implementation_defined") for n in names if n != expected.name]
-    lines = _dropped(node, outputs) if node.operator == "Dropout" else _drawn(node, outputs)
+    lines = _dropped(node, outputs) if node.operator == "Dropout" else _drawn(node, outputs, drawn)
     verdicts = []
     for name, found, got in zip(names, lines, outputs, strict=True):
         numbers: dict[str, float | int] = {"compared": int(got.size), "wrong": 0, "open": int(got.size)}
@@ -57,9 +58,9 @@ def _typed(node: Node, index: int) -> Array | None:
     return dtypes.cast(x.astype(np.float64), kind) if dtypes.is_float(kind) else x
 
 
-def _drawn(node: Node, outputs: Sequence[Array]) -> list[list[str]]:
+def _drawn(node: Node, outputs: Sequence[Array], drawn: str | None) -> list[list[str]]:
     inputs = [_typed(node, i) for i in range(len(node.inputs))]
-    return [random_properties.violations(node.operator, inputs, node.attributes, got) for got in outputs]
+    return [random_properties.violations(node.operator, inputs, node.attributes, got, drawn) for got in outputs]
 
 
 def _trains(node: Node) -> bool:

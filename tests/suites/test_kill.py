@@ -18,7 +18,7 @@ from tests.suites.test_command_line import ROOT, only_journal, run
 
 KILLS = 20
 SUITE = "suites/test_operators.py"
-SELECTION = ("--ops", "Add,Sub", "--backend-option", "how=slow")
+SELECTION = ("--ops", "Add,Sub,Mul,Div", "--backend-option", "how=slow")
 BACKEND = f"{ROOT}/tests/suites/misbehaving.py:Misbehaving"
 
 

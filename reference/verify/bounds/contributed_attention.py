@@ -28,7 +28,10 @@ def multi_head_attention(node: Node, setting: Setting) -> list[Array]:
     q, k, v = (exactly(x) for x in contributed.unpacked(query, key, value, int(node.attributes["num_heads"])))
     if bias is not None:
         heads = contributed.with_bias(q.value, k.value, v.value, bias)
-        q, k, v = (settled(setting, x, setting.u * np.abs(x) + setting.eta) for x in heads)
+        sizes = contributed.with_bias(np.abs(q.value), np.abs(k.value), np.abs(v.value), np.abs(bias))
+        converted = [setting.u_in * size + 2 * setting.eta_in for size in sizes]
+        bounds = [setting.u * np.abs(x) + setting.eta + more for x, more in zip(heads, converted, strict=True)]
+        q, k, v = (settled(setting, x, error) for x, error in zip(heads, bounds, strict=True))
     new, held = k.value.shape[2], []
     for x, past in ((k, past_key), (v, past_value)):
         errors = contributed.cached(x.error, None if past is None else np.zeros(past.shape), used, beams)
