@@ -224,6 +224,8 @@ def restriction(node: onnx.NodeProto, types: Collection[str]) -> str:
         return "of packed tensors"
     if node.op_type == "GroupQueryAttention" and any(node.input[14:16]):
         return "with a normalisation of heads"
+    if node.op_type == "MatMulNBits" and attributes.get("accuracy_level") == 4:
+        return "with accuracy_level 4 (the engine gives 0 where the scales are no constants)"
     if node.op_type == "QLinearSoftmax":
         return "(the engine cuts 1/y_scale to a whole number)"
     if node.op_type == "RandomNormal" and attributes.get("scale", 1.0) == 0:

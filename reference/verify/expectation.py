@@ -103,7 +103,10 @@ def _overflowing(node: Node, setting: Setting, i: int) -> Array | bool:
         x if x is None or mask is False else np.where(mask, np.nan, x) for x, mask in zip(node.inputs, beyond, strict=True)
     ]
     with np.errstate(all="ignore"):
-        lost = node.again(inputs)[i]
+        try:
+            lost = node.again(inputs)[i]
+        except ValueError:  # a Range of no numbers
+            return True
     return np.asarray(np.isnan(lost) | (lost != node.results[i]))
 
 
