@@ -141,13 +141,11 @@ def _random(node: Node, outputs: Mapping[str, Array], model: onnx.ModelProto, pr
     missing = [v.name for v in model.graph.output if v.name not in outputs]
     if missing:
         return [TensorVerdict(name, "mismatch", f"the compiled model has no output {name}", tier="shape") for name in missing]
-    lower = dict(_reduced_types(node, profile)).get(node.output_types[0])
-    narrow = lower is not None and dtypes.FLOATS[lower.compute].precision < dtypes.FLOATS[node.output_types[0]].precision
-    found = properties.verify_random(
-        node,
-        [outputs.get(name, y) for name, y in zip(node.output_names, node.results, strict=True)],
-        lower.compute if lower is not None and narrow else None,
-    )
+    dtype = node.output_types[0]
+    lower = dict(_reduced_types(node, profile)).get(dtype)
+    drawn = lower.compute if lower and dtypes.FLOATS[lower.compute].precision < dtypes.FLOATS[dtype].precision else None
+    results = [outputs.get(name, y) for name, y in zip(node.output_names, node.results, strict=True)]
+    found = properties.verify_random(node, results, drawn)
     return [verdict for verdict in found if verdict.name]
 
 
